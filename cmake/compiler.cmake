@@ -1,0 +1,10 @@
+# Warnings and sanitizers that every target of the project shares.
+add_library(anymps_compiler INTERFACE)
+target_compile_options(anymps_compiler INTERFACE -Wall -Wextra -Wno-unused-parameter -fvisibility-inlines-hidden)
+target_include_directories(anymps_compiler INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_compile_definitions(anymps_compiler INTERFACE ANYMPS_VERSION="${PROJECT_VERSION}")
+
+if(ANYMPS_SANITIZE)
+  target_compile_options(anymps_compiler INTERFACE -fsanitize=${ANYMPS_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(anymps_compiler INTERFACE -fsanitize=${ANYMPS_SANITIZE})
+endif()

@@ -1,0 +1,50 @@
+"""The mps device for machines without an Apple GPU.
+
+PyTorch finds this package through the ``torch.backends`` entry point: ``import torch`` is enough.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+__all__ = ["in_heap"]
+
+
+def _step_aside(reason: str) -> None:
+    """One line, never an exception: PyTorch turns one from here into a failure of `import torch`."""
+    if os.environ.get("ANYMPS_REQUIRED") == "1":
+        print(f"anymps: {reason}; the mps device is not there, as ANYMPS_REQUIRED=1 asks for it", file=sys.stderr)
+        os._exit(2)
+    print(f"anymps: {reason}; stepping aside", file=sys.stderr)
+
+
+def _autoload() -> None:
+    """Called by `import torch`."""
+    asked = os.environ.get("ANYMPS")
+    if asked == "0" or sys.platform == "darwin":
+        return
+    import torch
+
+    from anymps import _build
+
+    found = torch.__version__.split("+")[0]
+    if found != _build.TORCH_VERSION:
+        _step_aside(f"built for torch {_build.TORCH_VERSION}, found {found}")
+        return
+    if asked != "1" and torch.version.cuda is not None and torch.cuda.is_available():
+        # A machine with a GPU of its own runs CUDA code; mps would only be in the way there.
+        return
+    try:
+        from anymps import _attach
+
+        _attach.attach()
+    except Exception as error:  # noqa: BLE001 - whatever it is, `import torch` must not fail for it
+        _step_aside(f"could not load the device ({type(error).__name__}: {error})")
+
+
+def in_heap(tensor) -> bool:
+    """Whether the tensor's memory lies in the device's heap."""
+    from anymps import _C
+
+    return _C.in_heap(tensor)

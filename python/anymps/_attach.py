@@ -1,0 +1,66 @@
+"""What a stock Linux wheel lacks of torch.mps, attached to it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+
+import torch
+
+
+def _load_library():
+    """Global symbols, so that C++ extensions built against the device resolve to this one copy."""
+    library = pathlib.Path(__file__).parent / "lib" / "libanymps.so"
+    ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+    from anymps import _C
+
+    return _C
+
+
+def _no_shaders(*_args, **_kwargs):
+    raise NotImplementedError(
+        "anymps has no shader compiler yet: torch.mps.compile_shader and load_metallib are listed in docs/limits.md"
+    )
+
+
+def _storage_constructor(module):
+    """`torch.UntypedStorage(8, device="mps")`: the C++ constructor in this wheel knows no mps."""
+    original = torch.UntypedStorage.__new__
+
+    def __new__(cls, *arguments, device=None, **keywords):  # noqa: N807
+        if device is None or torch.device(device).type != "mps":
+            if device is not None:
+                keywords["device"] = device
+            return original(cls, *arguments, **keywords)
+        if keywords or len(arguments) > 1:
+            # Let the original name what is wrong with them.
+            return original(cls, *arguments, **keywords)
+        content = arguments[0] if arguments else 0
+        if isinstance(content, int):
+            return module.new_storage(content)
+        return torch.tensor(list(content), dtype=torch.uint8, device="mps").untyped_storage()
+
+    return __new__
+
+
+def attach() -> None:
+    module = _load_library()
+    core = torch._C
+    core._has_mps = True
+    core._mps_get_name = module.device_name
+    core._mps_get_core_count = module.core_count
+    core._mps_host_alias_storage = module.host_alias_storage
+    core._mps_isCaptureEnabled = lambda: False
+    core._mps_isCapturing = lambda: False
+    core._mps_compileShader = _no_shaders
+    core._mps_loadMetalllib = _no_shaders
+    core._mps_loadMetallibFromPath = _no_shaders
+    torch.UntypedStorage.__new__ = staticmethod(_storage_constructor(module))
+    torch.backends.mps.is_available.cache_clear()
+    if os.environ.get("ANYMPS_RUN"):
+        from anymps import _recorder
+
+        module.trace_fact("device", module.device_name())
+        module.trace_fact("torch", torch.__version__)
+        _recorder.install()

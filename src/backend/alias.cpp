@@ -1,0 +1,233 @@
+#include "backend/alias.h"
+
+#include <ATen/ATen.h>
+#include <ATen/SparseCsrTensorImpl.h>
+#include <ATen/SparseTensorImpl.h>
+
+#include "backend/refusal.h"
+
+namespace anymps::backend {
+namespace {
+
+using c10::DispatchKey;
+using c10::DispatchKeySet;
+
+// TensorImpl lets only its children change device and keys in place. Doing so spares a second TensorImpl per result,
+// and copying metadata spares the recomputation of contiguity per argument: together most of the cost of an alias.
+class ImplAccess : public c10::TensorImpl {
+ public:
+  static c10::intrusive_ptr<c10::TensorImpl> copy(const c10::TensorImpl& source, c10::Storage storage,
+                                                  DispatchKeySet keys, c10::Device device) {
+    auto result = c10::make_intrusive<c10::TensorImpl>(DispatchKeySet(), source.dtype(), device);
+    copy_tensor_metadata(&source, result.get(), source.version_counter(), /*allow_tensor_metadata_change=*/true);
+    result.get()->*(&ImplAccess::storage_) = std::move(storage);
+    rekey(*result, keys, device);
+    return result;
+  }
+
+  static void rekey(c10::TensorImpl& impl, DispatchKeySet keys, c10::Device device) {
+    impl.*(&ImplAccess::key_set_) = keys;
+    impl.*(&ImplAccess::device_opt_) = device;
+  }
+
+  static void set_storage(c10::TensorImpl& impl, c10::Storage storage) {
+    impl.*(&ImplAccess::storage_) = std::move(storage);
+  }
+};
+
+DispatchKeySet swap_backend(DispatchKeySet keys, c10::BackendComponent from, DispatchKey from_autocast,
+                            c10::BackendComponent to, DispatchKey to_autocast) {
+  return keys.remove_backend(from).remove(from_autocast) | DispatchKeySet(to) | DispatchKeySet(to_autocast);
+}
+
+DispatchKeySet cpu_keys(DispatchKeySet keys) {
+  return swap_backend(keys, c10::BackendComponent::MPSBit, DispatchKey::AutocastMPS, c10::BackendComponent::CPUBit,
+                      DispatchKey::AutocastCPU);
+}
+
+DispatchKeySet mps_keys(DispatchKeySet keys) {
+  return swap_backend(keys, c10::BackendComponent::CPUBit, DispatchKey::AutocastCPU, c10::BackendComponent::MPSBit,
+                      DispatchKey::AutocastMPS);
+}
+
+void make_mps(c10::StorageImpl& storage) {
+  const std::size_t bytes = storage.nbytes();
+  c10::DataPtr old = storage.set_data_ptr(c10::DataPtr(nullptr, kMpsDevice));
+  storage.set_data_ptr_noswap(adopt(std::move(old), bytes));
+  storage.set_allocator(mps_allocator());
+}
+
+}  // namespace
+
+c10::Storage AliasCall::alias_storage(const c10::Storage& source) {
+  c10::StorageImpl* impl = source.unsafeGetStorageImpl();
+  for (const StoragePair& pair : storages_) {
+    if (pair.source == impl) return pair.alias;
+  }
+  // data() rather than mutable_data(): looking must not break copy-on-write or deny a read-only storage.
+  c10::DataPtr view(const_cast<void*>(impl->data()), kCpuDevice);
+  c10::Storage alias(c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), impl->nbytes(),
+                                                           std::move(view), alias_allocator(), impl->resizable()));
+  storages_.push_back({impl, alias});
+  return alias;
+}
+
+at::Tensor AliasCall::to_cpu(const at::Tensor& tensor) {
+  if (!tensor.defined()) return tensor;
+  c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
+  if (!impl->is_mps()) {
+    if (tensor.layout() == at::kStrided && impl->has_storage()) cpu_storages_.push_back(impl->unsafe_storage().unsafeGetStorageImpl());
+    if (tensor.dim() != 0 && !bystander_.defined()) bystander_ = tensor;
+    return tensor;
+  }
+  for (const TensorPair& pair : tensors_) {
+    if (pair.source == impl) return pair.alias;
+  }
+  at::Tensor alias;
+  if (tensor.layout() == at::kStrided) {
+    const c10::Storage& storage = impl->unsafe_storage();
+    alias = at::Tensor(ImplAccess::copy(*impl, storage ? alias_storage(storage) : c10::Storage(),
+                                        cpu_keys(impl->key_set()), kCpuDevice));
+  } else {
+    alias = sparse_to_cpu(tensor);
+  }
+  tensors_.push_back({impl, alias});
+  return alias;
+}
+
+at::Tensor AliasCall::sparse_to_cpu(const at::Tensor& tensor) {
+  if (tensor.layout() == at::kSparse) {
+    auto* source = static_cast<at::SparseTensorImpl*>(tensor.unsafeGetTensorImpl());
+    auto alias = at::detail::make_tensor<at::SparseTensorImpl>(DispatchKeySet(DispatchKey::SparseCPU), tensor.dtype());
+    auto* target = static_cast<at::SparseTensorImpl*>(alias.unsafeGetTensorImpl());
+    target->resize_(source->sparse_dim(), source->dense_dim(), source->sizes());
+    target->set_indices_and_values_unsafe(to_cpu(source->indices()), to_cpu(source->values()));
+    target->set_coalesced(source->coalesced());
+    return alias;
+  }
+  auto* source = static_cast<at::SparseCsrTensorImpl*>(tensor.unsafeGetTensorImpl());
+  auto alias = at::detail::make_tensor<at::SparseCsrTensorImpl>(DispatchKeySet(DispatchKey::SparseCsrCPU), kCpuDevice,
+                                                                tensor.layout(), tensor.dtype());
+  static_cast<at::SparseCsrTensorImpl*>(alias.unsafeGetTensorImpl())
+      ->set_member_tensors(to_cpu(source->compressed_indices()), to_cpu(source->plain_indices()),
+                           to_cpu(source->values()), source->sizes());
+  return alias;
+}
+
+c10::Storage AliasCall::source_storage(const at::Tensor& tensor) {
+  c10::Storage storage = tensor.unsafeGetTensorImpl()->unsafe_storage();
+  c10::StorageImpl* impl = storage.unsafeGetStorageImpl();
+  for (const StoragePair& pair : storages_) {
+    if (pair.alias.unsafeGetStorageImpl() == impl) {
+      return c10::Storage(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(pair.source));
+    }
+  }
+  if (impl->device_type() == c10::DeviceType::MPS) return storage;
+  for (const c10::StorageImpl* bystander : cpu_storages_) {
+    if (bystander == impl) return {};
+  }
+  make_mps(*impl);
+  return storage;
+}
+
+at::Tensor AliasCall::to_mps(at::Tensor result) {
+  if (!result.defined()) return result;
+  c10::TensorImpl* impl = result.unsafeGetTensorImpl();
+  for (const TensorPair& pair : tensors_) {
+    if (pair.alias.unsafeGetTensorImpl() == impl) {
+      return at::Tensor(c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::reclaim_copy(pair.source));
+    }
+  }
+  if (!impl->is_cpu()) return result;
+  refuse_float64(result.scalar_type());
+  if (result.layout() == at::kMkldnn || result.is_quantized()) return result;
+  if (result.layout() != at::kStrided) return sparse_to_mps(result);
+  if (!impl->has_storage() || !impl->unsafe_storage()) {
+    ImplAccess::rekey(*impl, mps_keys(impl->key_set()), kMpsDevice);
+    return result;
+  }
+  c10::Storage storage = source_storage(result);
+  if (!storage) return to_mps(result.clone());
+  if (result.use_count() == 1) {
+    ImplAccess::set_storage(*impl, std::move(storage));
+    ImplAccess::rekey(*impl, mps_keys(impl->key_set()), kMpsDevice);
+    return result;
+  }
+  return at::Tensor(ImplAccess::copy(*impl, std::move(storage), mps_keys(impl->key_set()), kMpsDevice));
+}
+
+at::Tensor AliasCall::sparse_to_mps(const at::Tensor& tensor) {
+  if (tensor.layout() == at::kSparse) {
+    auto* source = static_cast<at::SparseTensorImpl*>(tensor.unsafeGetTensorImpl());
+    auto result = at::detail::make_tensor<at::SparseTensorImpl>(DispatchKeySet(DispatchKey::SparseMPS), tensor.dtype());
+    auto* target = static_cast<at::SparseTensorImpl*>(result.unsafeGetTensorImpl());
+    target->resize_(source->sparse_dim(), source->dense_dim(), source->sizes());
+    target->set_indices_and_values_unsafe(to_mps(source->indices()), to_mps(source->values()));
+    target->set_coalesced(source->coalesced());
+    return result;
+  }
+  auto* source = static_cast<at::SparseCsrTensorImpl*>(tensor.unsafeGetTensorImpl());
+  auto result = at::detail::make_tensor<at::SparseCsrTensorImpl>(DispatchKeySet(DispatchKey::SparseCsrMPS), kMpsDevice,
+                                                                 tensor.layout(), tensor.dtype());
+  static_cast<at::SparseCsrTensorImpl*>(result.unsafeGetTensorImpl())
+      ->set_member_tensors(to_mps(source->compressed_indices()), to_mps(source->plain_indices()),
+                           to_mps(source->values()), source->sizes());
+  return result;
+}
+
+void AliasCall::finish_sparse(c10::TensorImpl* source, const at::Tensor& alias) {
+  if (alias.layout() != at::kSparse) return;
+  auto* changed = static_cast<at::SparseTensorImpl*>(alias.unsafeGetTensorImpl());
+  auto* target = static_cast<at::SparseTensorImpl*>(source);
+  const at::Tensor indices = to_mps(changed->indices());
+  const at::Tensor values = to_mps(changed->values());
+  if (!indices.is_same(target->indices()) || !values.is_same(target->values()) || changed->sizes() != target->sizes()) {
+    target->raw_resize_(changed->sparse_dim(), changed->dense_dim(), changed->sizes());
+    target->set_indices_and_values_unsafe(indices, values);
+  }
+  if (target->coalesced() != changed->coalesced()) target->set_coalesced(changed->coalesced());
+}
+
+void AliasCall::finish() {
+  for (const StoragePair& pair : storages_) {
+    c10::StorageImpl* alias = pair.alias.unsafeGetStorageImpl();
+    if (alias->data() == pair.source->data() && alias->nbytes() == pair.source->nbytes()) continue;
+    const std::size_t bytes = alias->nbytes();
+    // The alias goes on pointing at the memory without owning it: results may still be views of it.
+    c10::DataPtr owned = alias->set_data_ptr(c10::DataPtr(alias->mutable_data(), kCpuDevice));
+    pair.source->set_data_ptr_noswap(adopt(std::move(owned), bytes));
+    pair.source->set_nbytes(bytes);
+  }
+  // Indexed: sparse tensors may add to the list while it is walked.
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    c10::TensorImpl* source = tensors_[i].source;
+    const at::Tensor alias = tensors_[i].alias;
+    if (alias.layout() != at::kStrided) {
+      finish_sparse(source, alias);
+      continue;
+    }
+    c10::TensorImpl* changed = alias.unsafeGetTensorImpl();
+    if (!changed->unsafe_storage()) continue;
+    c10::Storage storage = source_storage(alias);
+    if (storage && storage.unsafeGetStorageImpl() != source->unsafe_storage().unsafeGetStorageImpl()) {
+      source->set_storage_keep_dtype(std::move(storage));
+    }
+    if (source->sizes() != changed->sizes() || source->strides() != changed->strides() ||
+        source->storage_offset() != changed->storage_offset()) {
+      source->set_sizes_and_strides(changed->sizes(), changed->strides(), changed->storage_offset());
+    }
+  }
+}
+
+at::Tensor owning_cpu_alias(const at::Tensor& tensor) {
+  c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
+  auto* keep = new c10::Storage(tensor.storage());
+  c10::DataPtr view(
+      const_cast<void*>(keep->data()), keep, [](void* storage) { delete static_cast<c10::Storage*>(storage); },
+      kCpuDevice);
+  c10::Storage alias(c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), keep->nbytes(),
+                                                           std::move(view), nullptr, /*resizable=*/false));
+  return at::Tensor(ImplAccess::copy(*impl, std::move(alias), cpu_keys(impl->key_set()), kCpuDevice));
+}
+
+}  // namespace anymps::backend

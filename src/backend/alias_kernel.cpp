@@ -1,0 +1,194 @@
+#include "backend/alias_kernel.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/op_registration/adaption.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "backend/alias.h"
+#include "backend/generator.h"
+#include "backend/memory.h"
+#include "backend/widening.h"
+
+namespace anymps::backend {
+namespace {
+
+bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return text.starts_with(p); });
+}
+
+// Operators that take tensors of the CPU beside the device's, on a Mac too: indices, lengths, step counters.
+bool takes_cpu_tensors(std::string_view name) {
+  return starts_with_any(name, {"index", "_index", "_unsafe_index", "_foreach", "_fused", "_amp", "_pack_padded",
+                                "_cdist", "set_", "masked_fill", "where"}) ||
+         name.find("copy") != std::string_view::npos;
+}
+
+}  // namespace
+
+struct AliasKernel::Facts {
+  std::string name;          // without namespace and overload
+  std::string wrapper_name;  // what PyTorch's generated code calls itself in device errors
+  bool writes_arguments = false;
+  bool takes_cpu_tensors = false;
+  std::vector<bool> is_generator;
+};
+
+AliasKernel::AliasKernel(AliasTarget target, DeviceCheck check) : target_(target), check_(check) {}
+
+AliasKernel::~AliasKernel() { delete facts_.load(); }
+
+const AliasKernel::Facts& AliasKernel::facts(const c10::OperatorHandle& op) {
+  const Facts* known = facts_.load(std::memory_order_acquire);
+  if (known != nullptr) return *known;
+  const c10::FunctionSchema& schema = op.schema();
+  auto fresh = std::make_unique<Facts>();
+  fresh->name = schema.name().substr(schema.name().find("::") + 2);
+  fresh->wrapper_name = check_ == DeviceCheck::kStructured
+                            ? "wrapper_MPS_" + fresh->name
+                            : "wrapper_MPS_" + schema.overload_name() + "_" + fresh->name;
+  fresh->takes_cpu_tensors = takes_cpu_tensors(fresh->name);
+  for (const c10::Argument& argument : schema.arguments()) {
+    fresh->writes_arguments |= argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+    fresh->is_generator.push_back(argument.name() == "generator");
+  }
+  if (facts_.compare_exchange_strong(known, fresh.get())) return *fresh.release();
+  return *known;
+}
+
+namespace {
+
+// PyTorch's own device checks, in its own words. `tensors` are the arguments before aliasing, in order.
+void check_devices(DeviceCheck check, const std::string& wrapper_name, const c10::FunctionSchema& schema,
+                   c10::ArrayRef<c10::IValue> arguments) {
+  std::optional<c10::Device> common;
+  auto look = [&](const at::Tensor& tensor, const std::string& argument) {
+    if (!tensor.defined()) return;
+    if (check == DeviceCheck::kNocheck) {
+      TORCH_CHECK(tensor.is_mps() || tensor.dim() == 0,
+                  "Expected all tensors to be on the same device, but found at least two devices, ", kMpsDevice, " and ",
+                  tensor.device(), "!");
+      return;
+    }
+    if (!common) {
+      common = tensor.device();
+    } else if (*common != tensor.device()) {
+      c10::impl::common_device_check_failure(*common, tensor, wrapper_name.c_str(), argument.c_str());
+    }
+  };
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& name = schema.arguments()[i].name();
+    if (arguments[i].isTensor()) {
+      look(arguments[i].toTensor(), name);
+    } else if (arguments[i].isTensorList()) {
+      for (const at::Tensor& tensor : arguments[i].toTensorVector()) look(tensor, name);
+    }
+  }
+}
+
+c10::IValue to_cpu(AliasCall& alias, const c10::IValue& value) {
+  if (value.isTensor()) return alias.to_cpu(value.toTensor());
+  if (value.isTensorList()) {
+    const auto sources = value.toTensorList();
+    c10::List<at::Tensor> list;
+    list.reserve(sources.size());
+    for (const at::Tensor& tensor : sources) list.push_back(alias.to_cpu(tensor));
+    return list;
+  }
+  if (value.isOptionalTensorList()) {
+    c10::List<std::optional<at::Tensor>> list;
+    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorList()) {
+      list.push_back(tensor ? std::optional<at::Tensor>(alias.to_cpu(*tensor)) : std::nullopt);
+    }
+    return list;
+  }
+  if (value.isDevice() && value.toDevice().is_mps()) return kCpuDevice;
+  if (value.isGenerator()) return cpu_generator_for(value.toGenerator());
+  return value;
+}
+
+void to_mps(AliasCall& alias, c10::IValue& value) {
+  if (value.isTensor()) {
+    value = alias.to_mps(std::move(value).toTensor());
+  } else if (value.isTensorList()) {
+    c10::List<at::Tensor> list;
+    for (at::Tensor tensor : value.toTensorVector()) list.push_back(alias.to_mps(std::move(tensor)));
+    value = std::move(list);
+  }
+}
+
+}  // namespace
+
+void AliasKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  const Facts& facts = this->facts(op);
+  const c10::FunctionSchema& schema = op.schema();
+  const std::size_t count = schema.arguments().size();
+  const std::size_t begin = stack->size() - count;
+  // The sources stay alive here: their places on the stack go to the aliases.
+  c10::SmallVector<c10::IValue, 8> sources;
+  AliasCall alias;
+  for (std::size_t i = 0; i < count; ++i) {
+    c10::IValue& value = (*stack)[begin + i];
+    if (value.isNone() && facts.is_generator[i]) value = default_mps_generator();
+    c10::IValue mapped = to_cpu(alias, value);
+    sources.push_back(std::move(value));
+    value = std::move(mapped);
+  }
+  if (alias.has_cpu_argument() && !facts.takes_cpu_tensors && (check_ != DeviceCheck::kNocheck || alias.bystander().defined())) {
+    check_devices(check_, facts.wrapper_name, schema, sources);
+  }
+  {
+    RouteScope route;
+    c10::impl::ExcludeDispatchKeyGuard no_cpu_autocast(c10::DispatchKey::AutocastCPU);
+    call(op, facts, stack);
+  }
+  if (facts.writes_arguments) alias.finish();
+  for (std::size_t i = stack->size() - schema.returns().size(); i < stack->size(); ++i) to_mps(alias, (*stack)[i]);
+}
+
+void AliasKernel::call(const c10::OperatorHandle& op, const Facts& facts, torch::jit::Stack* stack) {
+  if (target_ == AliasTarget::kDispatcher) {
+    op.callBoxed(stack);
+    return;
+  }
+  const std::size_t count = op.schema().arguments().size();
+  const std::size_t begin = stack->size() - count;
+  std::uint64_t narrow = 0;
+  for (std::size_t i = begin; i < stack->size(); ++i) {
+    const c10::IValue& value = (*stack)[i];
+    auto note = [&](c10::ScalarType dtype) {
+      if (wider(dtype) != dtype) narrow |= std::uint64_t{1} << static_cast<unsigned>(dtype);
+    };
+    if (value.isTensor() && value.toTensor().defined()) {
+      note(value.toTensor().scalar_type());
+    } else if (value.isTensorList()) {
+      for (const at::Tensor& tensor : value.toTensorList()) {
+        if (tensor.defined()) note(tensor.scalar_type());
+      }
+    } else if (value.isInt() && op.schema().arguments()[i - begin].name() == "dtype") {
+      note(static_cast<c10::ScalarType>(value.toInt()));
+    }
+  }
+  if (narrow == 0) {
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+    return;
+  }
+  if ((widened_.load(std::memory_order_relaxed) & narrow) == narrow) {
+    call_widened(op, stack);
+    return;
+  }
+  std::vector<c10::IValue> arguments(stack->begin() + static_cast<std::ptrdiff_t>(begin), stack->end());
+  try {
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  } catch (const c10::NotImplementedError&) {
+    stack->resize(begin);
+    stack->insert(stack->end(), arguments.begin(), arguments.end());
+    call_widened(op, stack);
+    widened_.fetch_or(narrow, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace anymps::backend

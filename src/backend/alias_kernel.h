@@ -1,0 +1,44 @@
+// AliasKernel: the boxed kernel that runs any operator on the CPU's kernels (see alias.h).
+#pragma once
+
+#include <ATen/core/boxing/OperatorKernel.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+#include <c10/core/DispatchKeySet.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "backend/coverage.h"
+
+namespace anymps::backend {
+
+// Where the call goes on.
+enum class AliasTarget {
+  kCpuKernel,   // straight to the kernel in the operator's CPU slot
+  kDispatcher,  // through the dispatcher, by the aliases' own keys: layouts other than strided
+};
+
+class AliasKernel final : public c10::OperatorKernel {
+ public:
+  AliasKernel(AliasTarget target, DeviceCheck check);
+  ~AliasKernel() override;
+
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+
+ private:
+  struct Facts;
+  const Facts& facts(const c10::OperatorHandle& op);
+  void call(const c10::OperatorHandle& op, const Facts& facts, torch::jit::Stack* stack);
+
+  AliasTarget target_;
+  DeviceCheck check_;
+  // Read from the schema at the first call: the registrations at start-up must stay cheap.
+  std::atomic<const Facts*> facts_{nullptr};
+  // Bit n: the CPU kernel has refused ScalarType n, so go to a wider type at once.
+  std::atomic<std::uint64_t> widened_{0};
+};
+
+}  // namespace anymps::backend

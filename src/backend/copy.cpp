@@ -1,0 +1,54 @@
+// Bytes between the device and the rest: copy_, and reading one value.
+#include <ATen/ATen.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <torch/library.h>
+
+#include "backend/alias.h"
+#include "backend/registration.h"
+#include "backend/synchronize.h"
+
+namespace anymps::backend {
+namespace {
+
+at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
+  if (self.is_same(source)) return self;
+  // To the host the copy waits for the device, unless the caller said that it will.
+  if (!self.is_mps() && !non_blocking) synchronize("copy to cpu");
+  AliasCall alias;
+  at::Tensor target = alias.to_cpu(self);
+  const at::Tensor from = alias.to_cpu(source);
+  RouteScope route;
+  c10::impl::ExcludeDispatchKeyGuard no_cpu_autocast(c10::DispatchKey::AutocastCPU);
+  target.copy_(from);
+  return self;
+}
+
+at::Tensor copy_from(const at::Tensor& self, const at::Tensor& target, bool non_blocking) {
+  at::Tensor destination = target;
+  copy_(destination, self, non_blocking);
+  return target;
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& target) {
+  at::Tensor destination = target;
+  destination.resize_(self.sizes());
+  copy_(destination, self, /*non_blocking=*/false);
+  return target;
+}
+
+at::Scalar local_scalar_dense(const at::Tensor& self) {
+  synchronize("item");
+  AliasCall alias;
+  return at::_local_scalar_dense(alias.to_cpu(self));
+}
+
+}  // namespace
+
+void register_copy(torch::Library& m) {
+  m.impl("copy_", copy_);
+  m.impl("_copy_from", copy_from);
+  m.impl("_copy_from_and_resize", copy_from_and_resize);
+  m.impl("_local_scalar_dense", local_scalar_dense);
+}
+
+}  // namespace anymps::backend

@@ -1,0 +1,74 @@
+// Operators that PyTorch's MPS backend lacks: its own refusal, or its own warning and the CPU.
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/util/env.h>
+#include <torch/library.h>
+
+#include <memory>
+
+#include "backend/alias_kernel.h"
+#include "backend/call_site.h"
+#include "backend/registration.h"
+#include "gpu/trace.h"
+
+namespace anymps::backend {
+namespace {
+
+constexpr const char* kTracker = "please comment on https://github.com/pytorch/pytorch/issues/141287 and mention use-case, "
+                                 "that resulted in missing op";
+
+// c10d operators need an implementation of the device's own; they never go to the CPU.
+void refuse_distributed(const c10::OperatorHandle& op) {
+  TORCH_CHECK_NOT_IMPLEMENTED(op.operator_name().getNamespace().value_or("") != "c10d", "The distributed operator '",
+                              op.schema().operator_name(),
+                              "' is not currently implemented for the MPS device. If you want this op to be considered "
+                              "for addition ",
+                              kTracker, " as well as commit hash ", ANYMPS_TORCH_COMMIT,
+                              ". Please note, that distributed operators can not fall back to CPU");
+}
+
+void refuse(const c10::OperatorHandle& op, torch::jit::Stack*) {
+  refuse_distributed(op);
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      false, "The operator '", op.schema().operator_name(),
+      "' is not currently implemented for the MPS device. If you want this op to be considered for addition ", kTracker,
+      " as well as commit hash ", ANYMPS_TORCH_COMMIT,
+      ". As a temporary fix, you can set the environment variable `PYTORCH_ENABLE_MPS_FALLBACK=1` to use the CPU as a "
+      "fallback for this op. WARNING: this will be slower than running natively on MPS.");
+}
+
+// Runs on the CPU through an alias kernel. One kernel object serves all operators here, so it must not cache what it
+// learns about one of them: a fresh one is made per call, which a warned-about slow path can afford.
+void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  refuse_distributed(op);
+  TORCH_WARN_ONCE("The operator '", op.schema().operator_name(),
+                  "' is not currently supported on the MPS backend and will fall back to run on the CPU. This may have "
+                  "performance implications.");
+  if (auto* trace = gpu::Trace::current()) {
+    trace->record(gpu::TraceKind::kFallback, trace->intern(op.schema().name()), trace->intern(call_site()));
+  }
+  AliasKernel(AliasTarget::kCpuKernel, DeviceCheck::kNocheck)(op, c10::DispatchKeySet(c10::DispatchKey::MPS), stack);
+}
+
+bool fallback_enabled() {
+  const auto value = c10::utils::get_env("PYTORCH_ENABLE_MPS_FALLBACK");
+  return value.has_value() && *value != "0";
+}
+
+}  // namespace
+
+void register_fallback(torch::Library& m) {
+  if (fallback_enabled()) {
+    m.fallback(torch::CppFunction::makeFromBoxedFunction<&fall_back>());
+  } else {
+    m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse>());
+  }
+}
+
+// PyTorch itself sends these to the CPU, whatever the environment says.
+void register_permanent_fallbacks(torch::Library& m) {
+  for (const char* name : {"embedding_renorm_", "linalg_svd", "linalg_svd.U"}) {
+    m.impl(name, torch::CppFunction::makeFromBoxedFunction<&fall_back>());
+  }
+}
+
+}  // namespace anymps::backend

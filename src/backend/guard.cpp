@@ -1,0 +1,95 @@
+// The device guard: one device, one stream, and events on it.
+#include <c10/core/DeviceCapability.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+
+#include <cstdint>
+
+#include "backend/memory.h"
+#include "backend/registration.h"
+#include "backend/synchronize.h"
+#include "gpu/event.h"
+
+namespace anymps::backend {
+namespace {
+
+// c10::Event keeps a pointer; ours are numbers from the pool, as torch.mps.Event's are.
+gpu::EventId id_of(void* event) { return static_cast<gpu::EventId>(reinterpret_cast<std::uintptr_t>(event)); }
+
+class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
+ public:
+  static constexpr c10::DeviceType static_type = c10::DeviceType::MPS;
+
+  MpsGuard() = default;
+  explicit MpsGuard(c10::DeviceType type) {
+    TORCH_CHECK(type == static_type, "MPSGuardImpl initialized with non-MPS DeviceType: ", type);
+  }
+
+  c10::DeviceType type() const override { return static_type; }
+  c10::Device exchangeDevice(c10::Device) const override { return kMpsDevice; }
+  c10::Device getDevice() const override { return kMpsDevice; }
+  void setDevice(c10::Device device) const override {
+    TORCH_CHECK(device.is_mps(), "Expected a MPS device, but got ", device);
+  }
+  void uncheckedSetDevice(c10::Device) const noexcept override {}
+  c10::DeviceIndex deviceCount() const noexcept override { return 1; }
+
+  c10::DeviceCapability getDeviceCapability(c10::Device) const override {
+    c10::DeviceCapability capability;
+    capability.capability_data.capability_bits =
+        (1ULL << c10::kIndex_Byte) | (1ULL << c10::kIndex_Char) | (1ULL << c10::kIndex_Short) |
+        (1ULL << c10::kIndex_Int) | (1ULL << c10::kIndex_Long) | (1ULL << c10::kIndex_Half) |
+        (1ULL << c10::kIndex_Float) | (1ULL << c10::kIndex_ComplexHalf) | (1ULL << c10::kIndex_ComplexFloat) |
+        (1ULL << c10::kIndex_Bool) | (1ULL << c10::kIndex_BFloat16) | (1ULL << c10::kIndex_UInt32) |
+        (1ULL << c10::kIndex_UInt16) | (1ULL << c10::kIndex_UInt64);
+    return capability;
+  }
+
+  c10::Stream getStream(c10::Device) const override { return c10::Stream(c10::Stream::DEFAULT, kMpsDevice); }
+  c10::Stream getNewStream(c10::Device device, int) const override { return getStream(device); }
+  c10::Stream getDefaultStream(c10::Device device) const override { return getStream(device); }
+  c10::Stream exchangeStream(c10::Stream) const override { return getStream(kMpsDevice); }
+  bool queryStream(const c10::Stream&) const override { return true; }
+  void synchronizeStream(const c10::Stream&) const override { synchronize("stream synchronize"); }
+  void synchronizeDevice(c10::DeviceIndex) const override { synchronize("synchronize"); }
+
+  void destroyEvent(void* event, c10::DeviceIndex) const noexcept override {
+    if (event != nullptr) gpu::EventPool::instance().release(id_of(event));
+  }
+  void record(void** event, const c10::Stream& stream, c10::DeviceIndex index, c10::EventFlag flag) const override {
+    TORCH_CHECK(index == -1 || index == stream.device_index(), "Event device index ", index,
+                " does not match recording stream's device index ", stream.device_index(), ".");
+    gpu::EventPool& pool = gpu::EventPool::instance();
+    if (*event == nullptr) {
+      *event = reinterpret_cast<void*>(static_cast<std::uintptr_t>(pool.acquire(flag == c10::EventFlag::BACKEND_DEFAULT)));
+    }
+    pool.record(id_of(*event));
+  }
+  void block(void*, const c10::Stream&) const override {}
+  bool queryEvent(void* event) const override {
+    gpu::Event state;
+    return event == nullptr || (gpu::EventPool::instance().lookup(id_of(event), state) && state.recorded);
+  }
+  void synchronizeEvent(void*) const override { synchronize("event synchronize"); }
+  double elapsedTime(void* start, void* end, c10::DeviceIndex) const override {
+    TORCH_CHECK(start != nullptr && end != nullptr, "Both events must be recorded before calculating elapsed time.");
+    gpu::Event first;
+    gpu::Event last;
+    gpu::EventPool::instance().lookup(id_of(start), first);
+    gpu::EventPool::instance().lookup(id_of(end), last);
+    TORCH_CHECK(first.completed_at > 0 && last.completed_at > 0,
+                "Events were not created with argument 'enable_timing=True'");
+    TORCH_CHECK(last.completed_at > first.completed_at, "End event ", id_of(end),
+                " was not recorded after start event ", id_of(start));
+    constexpr double kMillisecondsPerNanosecond = 1e-6;
+    return static_cast<double>(last.completed_at - first.completed_at) * kMillisecondsPerNanosecond;
+  }
+};
+
+}  // namespace
+
+void register_guard() {
+  static MpsGuard guard;
+  static const c10::impl::DeviceGuardImplRegistrar registrar(c10::DeviceType::MPS, &guard);
+}
+
+}  // namespace anymps::backend

@@ -1,0 +1,131 @@
+// MPSHooks: what PyTorch asks of an MPS backend, answered. The bindings of torch.mps in a stock wheel call these.
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/detail/HIPHooksInterface.h>
+#include <ATen/detail/MPSHooksInterface.h>
+#include <ATen/detail/XPUHooksInterface.h>
+
+#include "backend/generator.h"
+#include "backend/memory.h"
+#include "backend/registration.h"
+#include "backend/synchronize.h"
+#include "gpu/device.h"
+#include "gpu/event.h"
+#include "gpu/heap.h"
+
+namespace anymps::backend {
+namespace {
+
+// PyTorch knows these versions of macOS by name and rounds other questions to them, with a warning.
+bool is_on_macos_or_newer(unsigned major, unsigned minor) {
+  const gpu::DeviceFacts& facts = gpu::device_facts();
+  auto at_least = [&](unsigned want_major, unsigned want_minor) {
+    return facts.macos_major > want_major || (facts.macos_major == want_major && facts.macos_minor >= want_minor);
+  };
+  switch (major) {
+    case 26:
+      if (minor != 0) TORCH_WARN("Can't check whether running on 26.", minor, "+ returning one for 26.0+");
+      return at_least(26, 0);
+    case 15:
+      if (minor > 1) TORCH_WARN("Can't check whether running on 15.", minor, "+ returning one for 15.1+");
+      return at_least(15, minor == 0 ? 0 : 1);
+    case 14:
+      if (minor == 0) return true;
+      if (minor != 4) TORCH_WARN("Can't check whether running on 14.", minor, "+ returning one for 14.4+");
+      return at_least(14, 4);
+    case 13:
+      return true;
+    default:
+      TORCH_WARN("Checking for unexpected MacOS ", major, ".", minor, " returning false");
+      return false;
+  }
+}
+
+gpu::Event event_in_use(gpu::EventId id) {
+  gpu::Event event;
+  TORCH_CHECK(gpu::EventPool::instance().lookup(id, event), "Invalid Event ID: ", id);
+  return event;
+}
+
+class MpsHooks final : public at::MPSHooksInterface {
+ public:
+  void init() const override {}
+  bool hasMPS() const override { return true; }
+  // PyTorch allows one accelerator per build and takes a CUDA build for one even where there is no GPU. There we leave
+  // torch.accelerator to CUDA; the mps device works by name all the same.
+  bool isBuilt() const override {
+    return !at::detail::getCUDAHooks().isBuilt() && !at::detail::getXPUHooks().isBuilt() &&
+           !at::detail::getHIPHooks().isBuilt();
+  }
+  bool isAvailable() const override { return true; }
+  bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
+  bool isOnMacOSorNewer(unsigned major, unsigned minor) const override { return is_on_macos_or_newer(major, minor); }
+
+  c10::DeviceIndex deviceCount() const override { return 1; }
+  c10::DeviceIndex getCurrentDevice() const override { return 0; }
+  void setCurrentDevice(c10::DeviceIndex) const override {}
+  c10::DeviceIndex exchangeDevice(c10::DeviceIndex) const override { return 0; }
+  c10::DeviceIndex maybeExchangeDevice(c10::DeviceIndex) const override { return 0; }
+  c10::Device getDeviceFromPtr(void*) const override { return kMpsDevice; }
+
+  const at::Generator& getDefaultGenerator(c10::DeviceIndex) const override { return default_mps_generator(); }
+  at::Generator getNewGenerator(c10::DeviceIndex) const override { return at::make_generator<MpsGenerator>(); }
+
+  void deviceSynchronize() const override { synchronize("synchronize"); }
+  void commitStream() const override {}
+  // There is no Metal command buffer to hand out: extensions in Objective-C++ cannot be built on this system either.
+  void* getCommandBuffer() const override { return nullptr; }
+  void* getDispatchQueue() const override { return nullptr; }
+
+  c10::Allocator* getMPSDeviceAllocator() const override { return mps_allocator(); }
+  c10::Allocator* getPinnedMemoryAllocator() const override { return pinned_allocator(); }
+  bool isPinnedPtr(const void* pointer) const override { return is_pinned(pointer); }
+  void emptyCache() const override { empty_cache(); }
+  std::size_t getCurrentAllocatedMemory() const override { return gpu::Heap::instance().usage().tensors; }
+  std::size_t getDriverAllocatedMemory() const override { return gpu::Heap::instance().usage().committed; }
+  std::size_t getRecommendedMaxMemory() const override { return gpu::device_facts().recommended_working_set; }
+  std::size_t getMaxBufferLength() const override { return gpu::device_facts().max_buffer_length; }
+  void setMemoryFraction(double ratio) const override { set_memory_fraction(ratio); }
+
+  // The profiler of torch.mps writes Apple's signposts; see docs/limits.md.
+  void profilerStartTrace(const std::string&, bool) const override {}
+  void profilerStopTrace() const override {}
+
+  std::uint32_t acquireEvent(bool enable_timing) const override {
+    return gpu::EventPool::instance().acquire(enable_timing);
+  }
+  void releaseEvent(std::uint32_t id) const override {
+    TORCH_CHECK(gpu::EventPool::instance().release(id), "Invalid Event ID: ", id);
+  }
+  void recordEvent(std::uint32_t id) const override {
+    TORCH_CHECK(gpu::EventPool::instance().record(id), "Invalid Event ID: ", id);
+  }
+  void waitForEvent(std::uint32_t id) const override { event_in_use(id); }
+  void synchronizeEvent(std::uint32_t id) const override {
+    event_in_use(id);
+    synchronize("event synchronize");
+  }
+  bool queryEvent(std::uint32_t id) const override { return event_in_use(id).recorded; }
+  double elapsedTimeOfEvents(std::uint32_t start_id, std::uint32_t end_id) const override {
+    synchronize("event elapsed_time");
+    const gpu::Event start = event_in_use(start_id);
+    const gpu::Event end = event_in_use(end_id);
+    TORCH_CHECK(start.completed_at > 0 && end.completed_at > 0,
+                "Events were not created with argument 'enable_timing=True'");
+    TORCH_CHECK(end.completed_at > start.completed_at, "End event ", end_id, " was not recorded after start event ",
+                start_id);
+    constexpr double kMillisecondsPerNanosecond = 1e-6;
+    return static_cast<double>(end.completed_at - start.completed_at) * kMillisecondsPerNanosecond;
+  }
+};
+
+}  // namespace
+
+void register_hooks() {
+  static bool once = [] {
+    at::MPSHooksRegistry()->Register("MPSHooks", [] { return std::unique_ptr<at::MPSHooksInterface>(new MpsHooks); });
+    return true;
+  }();
+  (void)once;
+}
+
+}  // namespace anymps::backend

@@ -1,0 +1,97 @@
+// anymps._C: what Python needs of the library beyond PyTorch's own bindings.
+#include <torch/csrc/DynamicTypes.h>
+#include <torch/csrc/Storage.h>
+#include <torch/csrc/utils/pybind.h>
+#include <torch/extension.h>
+
+#include <string>
+
+#include "backend/alias.h"
+#include "backend/call_site.h"
+#include "backend/registration.h"
+#include "gpu/device.h"
+#include "gpu/heap.h"
+#include "gpu/trace.h"
+
+namespace anymps::backend {
+namespace {
+
+// The innermost Python frame outside of torch and of anymps: the line that a user can change.
+std::string python_call_site() {
+  if (Py_IsInitialized() == 0 || PyGILState_Check() == 0) return {};
+  PyFrameObject* frame = PyEval_GetFrame();
+  Py_XINCREF(frame);
+  std::string site;
+  while (frame != nullptr) {
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    const char* file = PyUnicode_AsUTF8(code->co_filename);
+    if (file != nullptr) {
+      const std::string name = file;
+      site = name + ":" + std::to_string(PyFrame_GetLineNumber(frame));
+      const bool ours = name.find("/torch/") != std::string::npos || name.find("/anymps/") != std::string::npos ||
+                        name.starts_with("<");
+      Py_DECREF(code);
+      if (!ours) {
+        Py_DECREF(frame);
+        return site;
+      }
+    } else {
+      PyErr_Clear();
+      Py_DECREF(code);
+    }
+    PyFrameObject* outer = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = outer;
+  }
+  return site;
+}
+
+bool in_heap(const at::Tensor& tensor) {
+  return tensor.is_mps() && tensor.has_storage() && gpu::Heap::instance().contains(tensor.storage().data());
+}
+
+c10::Storage host_alias_storage(const c10::Storage& storage) {
+  TORCH_CHECK_VALUE(storage.device_type() == c10::DeviceType::MPS,
+                    "getHostAliasStorage: expected an MPS storage, got device=", storage.device());
+  TORCH_CHECK(storage.data() == nullptr || gpu::Heap::instance().contains(storage.data()),
+              "getHostAliasStorage: storage was not allocated by the MPSAllocator");
+  at::Tensor bytes = at::empty({0}, at::TensorOptions(at::kByte).device(kMpsDevice));
+  bytes.set_(storage);
+  return owning_cpu_alias(bytes).storage();
+}
+
+c10::Storage new_storage(std::size_t bytes) {
+  return c10::Storage(c10::Storage::use_byte_size_t(), bytes, mps_allocator(), /*resizable=*/true);
+}
+
+void record(std::uint32_t kind, const std::string& name, const std::string& site, std::uint64_t a, std::uint64_t b) {
+  if (auto* trace = gpu::Trace::current()) {
+    trace->record(static_cast<gpu::TraceKind>(kind), trace->intern(name), trace->intern(site), a, b);
+  }
+}
+
+void set_fact(const std::string& key, const std::string& value) {
+  if (auto* trace = gpu::Trace::current()) trace->set_fact(key, value);
+}
+
+}  // namespace
+}  // namespace anymps::backend
+
+PYBIND11_MODULE(_C, m) {
+  namespace ab = anymps::backend;
+  ab::register_device();
+  ab::set_call_site_finder(&ab::python_call_site);
+  m.def("in_heap", &ab::in_heap);
+  m.def("host_alias_storage", &ab::host_alias_storage);
+  m.def("new_storage", &ab::new_storage);
+  m.def("device_name", [] { return anymps::gpu::device_facts().name; });
+  m.def("core_count", [] { return anymps::gpu::device_facts().core_count; });
+  m.def("macos_version", [] {
+    const auto& facts = anymps::gpu::device_facts();
+    return std::to_string(facts.macos_major) + "." + std::to_string(facts.macos_minor);
+  });
+  m.def("trace_enabled", [] { return anymps::gpu::Trace::current() != nullptr; });
+  m.def("trace_record", &ab::record);
+  m.def("trace_fact", &ab::set_fact);
+  m.def("call_site", &ab::call_site);
+}

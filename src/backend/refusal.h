@@ -1,0 +1,17 @@
+// What the device refuses, in PyTorch's own words: programs match on them.
+#pragma once
+
+#include <c10/core/ScalarType.h>
+#include <c10/util/ArrayRef.h>
+
+#include <cstdint>
+
+namespace anymps::backend {
+
+// TypeError for float64 and complex128.
+void refuse_float64(c10::ScalarType dtype);
+
+// RuntimeError for more dimensions than Metal kernels index.
+void refuse_many_dimensions(c10::IntArrayRef sizes);
+
+}  // namespace anymps::backend

@@ -1,0 +1,82 @@
+// Which operator has which kernel: those written for the device first, and the alias kernel for what coverage lists
+// beyond them.
+#include "backend/registration.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/library.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "backend/alias_kernel.h"
+#include "backend/coverage.h"
+#include "backend/memory.h"
+
+namespace anymps::backend {
+namespace {
+
+torch::CppFunction alias_function(AliasTarget target, DeviceCheck check) {
+  return torch::CppFunction::makeFromBoxedKernel(
+      c10::BoxedKernel::makeFromFunctor(std::make_unique<AliasKernel>(target, check)));
+}
+
+torch::Library& library_for(c10::DispatchKey key) {
+  static auto* const mps = new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::MPS, __FILE__, __LINE__);
+  static auto* const sparse =
+      new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseMPS, __FILE__, __LINE__);
+  static auto* const compressed =
+      new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCsrMPS, __FILE__, __LINE__);
+  switch (key) {
+    case c10::DispatchKey::SparseMPS:
+      return *sparse;
+    case c10::DispatchKey::SparseCsrMPS:
+      return *compressed;
+    default:
+      return *mps;
+  }
+}
+
+void register_covered_operators() {
+  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+  for (const CoveredOperator& covered : covered_operators()) {
+    const std::string name = covered.name;
+    const std::size_t dot = name.find('.');
+    const std::string overload = dot == std::string::npos ? "" : name.substr(dot + 1);
+    const auto op = dispatcher.findSchema({"aten::" + name.substr(0, dot), overload});
+    // A wheel may lack operators that the yaml lists for other builds.
+    if (!op || op->hasKernelForDispatchKey(covered.key)) continue;
+    const AliasTarget target = covered.key == c10::DispatchKey::MPS ? AliasTarget::kCpuKernel : AliasTarget::kDispatcher;
+    library_for(covered.key).impl(covered.name, alias_function(target, covered.check));
+  }
+}
+
+}  // namespace
+
+void register_device() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    c10::SetAllocator(c10::DeviceType::MPS, mps_allocator());
+    install_cpu_router();
+    register_guard();
+    register_hooks();
+    static auto* const any = new torch::Library(torch::Library::IMPL, "_", c10::DispatchKey::MPS, __FILE__, __LINE__);
+    register_fallback(*any);
+    torch::Library& mps = library_for(c10::DispatchKey::MPS);
+    register_permanent_fallbacks(mps);
+    register_factories(mps);
+    register_copy(mps);
+    register_covered_operators();
+  });
+}
+
+namespace {
+
+// Loading the library is all that a C++ program has to do.
+struct AtLoad {
+  AtLoad() { register_device(); }
+};
+const AtLoad at_load;
+
+}  // namespace
+}  // namespace anymps::backend

@@ -1,0 +1,22 @@
+#include "backend/synchronize.h"
+
+#include <c10/util/Exception.h>
+
+#include "backend/call_site.h"
+#include "gpu/device.h"
+#include "gpu/trace.h"
+
+namespace anymps::backend {
+
+void synchronize(const char* what) {
+  if (auto* trace = gpu::Trace::current()) {
+    trace->record(gpu::TraceKind::kSync, trace->intern(what), trace->intern(call_site()));
+  }
+  if (auto error = gpu::take_device_error()) {
+    static thread_local gpu::DeviceError kept;  // SourceLocation points into it
+    kept = std::move(*error);
+    throw c10::AcceleratorError({kept.function.c_str(), kept.file.c_str(), kept.line}, 1, kept.message);
+  }
+}
+
+}  // namespace anymps::backend

@@ -1,0 +1,9 @@
+// Points where the host waits for the device.
+#pragma once
+
+namespace anymps::backend {
+
+// Notes the wait in the trace under `what`, and throws what kernels left behind (AcceleratorError).
+void synchronize(const char* what);
+
+}  // namespace anymps::backend

@@ -1,0 +1,79 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+namespace anymps::cli {
+namespace {
+
+// The verb that the leading words name, and how many of them they are.
+std::pair<const CLI::App*, std::size_t> named_verb(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* verb = &app;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto next = verb->get_subcommands([&](const CLI::App* sub) { return sub->get_name() == words[i]; });
+    if (next.empty()) return {verb, i};
+    verb = next.front();
+  }
+  return {verb, words.size()};
+}
+
+bool takes_next_word(const CLI::App& verb, const std::string& word) {
+  if (word.find('=') != std::string::npos) return false;
+  const CLI::Option* option = verb.get_option_no_throw(word);
+  return option != nullptr && option->get_items_expected_min() > 0;
+}
+
+// Levenshtein's distance.
+std::size_t edits_between(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+CommandLine cut_command(const CLI::App& app, const std::vector<std::string>& words) {
+  const auto [verb, depth] = named_verb(app, words);
+  if (!verb->get_prefix_command()) return {words, {}};
+  std::size_t end = depth;
+  while (end < words.size()) {
+    const std::string& word = words[end];
+    if (word == "--" || word == "-m" || !word.starts_with('-')) break;
+    end += takes_next_word(*verb, word) ? 2 : 1;
+  }
+  end = std::min(end, words.size());
+  const std::size_t begin = end < words.size() && words[end] == "--" ? end + 1 : end;
+  const auto at = [&words](std::size_t i) { return words.begin() + static_cast<std::ptrdiff_t>(i); };
+  return {{words.begin(), at(end)}, {at(begin), words.end()}};
+}
+
+std::optional<std::string> unknown_verb(const CLI::App& app, const std::vector<std::string>& words) {
+  const auto [verb, depth] = named_verb(app, words);
+  const auto choices = verb->get_subcommands([](const CLI::App* sub) { return !sub->get_name().empty(); });
+  if (choices.empty() || (depth < words.size() && words[depth].starts_with('-'))) return std::nullopt;
+  std::string before = "anymps";
+  for (std::size_t i = 0; i < depth; ++i) before += " " + words[i];
+  if (depth == words.size()) {
+    std::string names;
+    for (const CLI::App* choice : choices) names += (names.empty() ? "" : ", ") + choice->get_name();
+    return "`" + before + "` needs one of: " + names;
+  }
+  const std::string& given = words[depth];
+  if (depth == 0 && given.ends_with(".py")) return "to run a script: anymps run " + given;
+  const auto nearest = std::ranges::min_element(
+      choices, {}, [&given](const CLI::App* choice) { return edits_between(given, choice->get_name()); });
+  return "`" + before + "` has no `" + given + "`; the nearest is `" + (*nearest)->get_name() + "` (see " + before +
+         " --help)";
+}
+
+}  // namespace anymps::cli

@@ -1,0 +1,27 @@
+// The parts of the command line that the option parser has no notion of: where COMMAND begins, and what a mistyped verb
+// was meant to be.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace anymps::cli {
+
+struct CommandLine {
+  std::vector<std::string> own;      // for the option parser
+  std::vector<std::string> command;  // for the child, untouched
+};
+
+// COMMAND begins after `--`, or at the first word that is neither an option nor the value of one. Only a verb that takes
+// a command (prefix_command) has one.
+CommandLine cut_command(const CLI::App& app, const std::vector<std::string>& words);
+
+// One line about a verb that does not exist, with the nearest that does; nothing when the verbs are in order.
+std::optional<std::string> unknown_verb(const CLI::App& app, const std::vector<std::string>& words);
+
+}  // namespace anymps::cli

@@ -1,0 +1,80 @@
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "cli/verbs.h"
+#include "cli/version.h"
+#include "lab/log.h"
+
+namespace anymps::cli {
+namespace {
+
+// Says in the usage line that a verb takes a command, which the option parser does not know.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    if (app->get_prefix_command()) usage.insert(usage.find_last_not_of('\n') + 1, " [--] COMMAND...");
+    return usage;
+  }
+};
+
+constexpr const char* kExamples = R"text(Examples:
+  anymps run train.py --epochs 3            run an unmodified script on mps; end with one screen of figures
+  anymps run --versus "--device cpu" train.py   ... and compare its speed with that of a second run
+  anymps run --fallback -m mypackage.train  operators that MPS lacks run on the CPU, as on a Mac
+  anymps env                                what a bug report needs
+  anymps cache clear                        remove what can be made again
+  eval "$(anymps completion bash)"          complete verbs and options with the tab key
+)text";
+
+int run(const std::vector<std::string>& words) {
+  CLI::App app("PyTorch's MPS device for machines without an Apple GPU.", "anymps");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "Show this help and exit");
+  app.set_version_flag("--version", "anymps " ANYMPS_VERSION, "Show the version and exit");
+  app.get_formatter()->label("SUBCOMMAND", "VERB");
+  app.get_formatter()->label("Subcommands", "Verbs");
+  app.require_subcommand(1);
+  app.footer(kExamples);
+  Action chosen;
+  add_run(app, chosen);
+  add_env(app, chosen);
+  add_cache(app, chosen);
+  add_completion(app, chosen);
+
+  if (words.empty()) {
+    std::cout << app.help();
+    return kUsageError;
+  }
+  if (const auto complaint = unknown_verb(app, words)) {
+    lab::log().error(*complaint);
+    return kUsageError;
+  }
+  CommandLine line = cut_command(app, words);
+  try {
+    app.parse(std::vector<std::string>(line.own.rbegin(), line.own.rend()));  // the parser takes words from the back
+  } catch (const CLI::Success& answer) {
+    return app.exit(answer);
+  } catch (const CLI::ParseError& error) {
+    lab::log().error("{} (see anymps {} --help)", error.what(), line.own.front().starts_with('-') ? "" : line.own.front());
+    return kUsageError;
+  }
+  return chosen(line.command);
+}
+
+}  // namespace
+}  // namespace anymps::cli
+
+int main(int argc, char** argv) {
+  try {
+    return anymps::cli::run(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const std::exception& error) {
+    anymps::lab::log().error(error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+
+#include "cli/verbs.h"
+#include "lab/child.h"
+#include "lab/log.h"
+#include "lab/python.h"
+#include "lab/run_folder.h"
+#include "lab/run_summary.h"
+#include "lab/summary_screen.h"
+#include "lab/terminal.h"
+#include "lab/trace_reader.h"
+
+namespace anymps::cli {
+namespace {
+
+struct RunOptions {
+  bool fallback = false;
+  bool quiet = false;
+  std::string versus;
+  std::string keep;
+  std::string json;
+};
+
+void say_not_started(const lab::ChildCommand& command, const lab::ChildResult& result) {
+  lab::log().error("cannot start {}: {}", command.words.front(), result.start_error);
+}
+
+lab::ChildResult run_traced(const RunOptions& options, lab::ChildCommand& command, const std::string& folder,
+                            lab::ChildOutput output) {
+  command.environment["ANYMPS_RUN"] = folder;
+  // The user asked for the device by name: a torch that goes on without it would answer another question.
+  command.environment["ANYMPS_REQUIRED"] = "1";
+  if (options.fallback) command.environment["PYTORCH_ENABLE_MPS_FALLBACK"] = "1";
+  return lab::run_child(command, output);
+}
+
+void write_json(const lab::RunReport& report, const std::string& path) {
+  std::ofstream file(path, std::ios::trunc);
+  file << lab::to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  if (!file.flush()) lab::log().error("cannot write {}: is the disk full?", path);
+}
+
+int run(const RunOptions& options, const std::vector<std::string>& command) {
+  if (command.empty()) {
+    lab::log().error("nothing to run; for example: anymps run train.py (see anymps run --help)");
+    return kUsageError;
+  }
+  // Found out now, not after an hour of training.
+  if (!options.json.empty() && !std::ofstream(options.json, std::ios::app)) {
+    lab::log().error("--json: cannot write {}", options.json);
+    return kUsageError;
+  }
+  lab::ChildCommand versus;
+  try {
+    versus.words = lab::split_words(options.versus);
+  } catch (const std::invalid_argument& error) {
+    lab::log().error("--versus: {}", error.what());
+    return kUsageError;
+  }
+
+  const lab::RunFolder folder =
+      options.keep.empty() ? lab::RunFolder::temporary() : lab::RunFolder::kept(options.keep);
+  lab::ChildCommand child{lab::with_python(command), {}};
+  const std::string run_part = folder.make_part("run");
+  const lab::ChildResult result = run_traced(options, child, run_part, lab::ChildOutput::kInherit);
+  if (!result.start_error.empty()) {
+    say_not_started(child, result);
+    return result.status();
+  }
+  lab::RunReport report;
+  report.run = lab::summarise(child, result, lab::read_run(run_part));
+  report.versus_arguments = options.versus;
+  int status = result.status();
+
+  if (!versus.words.empty() && status == 0 && !result.interrupted) {
+    versus.words.insert(versus.words.begin(), child.words.begin(), child.words.end());
+    lab::log().info("the same again with {}", options.versus);
+    const std::string versus_part = folder.make_part("versus");
+    // What a pipe receives is the output of the first run only.
+    const lab::ChildResult other = run_traced(options, versus, versus_part, lab::ChildOutput::kToError);
+    if (!other.start_error.empty()) say_not_started(versus, other);
+    report.versus = lab::summarise(versus, other, lab::read_run(versus_part));
+    status = other.status();
+  }
+
+  if (!options.json.empty()) write_json(report, options.json);
+  if (!options.keep.empty()) write_json(report, (folder.path() / "summary.json").string());
+  if (!options.quiet) {
+    const std::string screen = lab::summary_screen(report, lab::Terminal::behind(STDERR_FILENO));
+    std::fwrite(screen.data(), 1, screen.size(), stderr);
+  }
+  return status;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* verb = app.add_subcommand("run", "Run a script or program; end with one screen of figures");
+  verb->prefix_command();
+  verb->add_flag("--fallback", options->fallback,
+                 "Let operators that MPS lacks run on the CPU (PYTORCH_ENABLE_MPS_FALLBACK=1)");
+  verb->add_option("--versus", options->versus, "Run again with these arguments added, and compare the speed")
+      ->type_name("ARGS");
+  verb->add_option("--keep", options->keep, "Keep the traces and summary.json in this new folder")->type_name("DIR");
+  verb->add_option("--json", options->json, "Write the figures to this file, too")->type_name("FILE");
+  verb->add_flag("--quiet", options->quiet, "Show no figures");
+  verb->footer(R"(COMMAND is a .py file or -m module, which the environment's Python runs, or any program.
+Its output, its input and its status are passed on; the figures go to standard error.
+
+Examples:
+  anymps run train.py --epochs 3
+  anymps run --versus "--device cpu" train.py
+  anymps run --json figures.json -- torchrun --nproc-per-node 2 train.py
+)");
+  verb->callback([options, &chosen] {
+    chosen = [options](const std::vector<std::string>& command) { return run(*options, command); };
+  });
+}
+
+}  // namespace anymps::cli

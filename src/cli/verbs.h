@@ -1,0 +1,25 @@
+// The verbs of `anymps VERB [options] [--] COMMAND…`. Each adds itself to the command tree, from which help, completion
+// and the nearest name to a mistyped one are derived.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace anymps::cli {
+
+// What the verb that was given does with COMMAND; the status it returns is that of the program.
+using Action = std::function<int(const std::vector<std::string>& command)>;
+
+constexpr int kUsageError = 2;
+
+void add_run(CLI::App& app, Action& chosen);
+void add_env(CLI::App& app, Action& chosen);
+void add_cache(CLI::App& app, Action& chosen);
+void add_completion(CLI::App& app, Action& chosen);
+
+}  // namespace anymps::cli

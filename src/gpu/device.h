@@ -1,0 +1,34 @@
+// Device: what the machine says of itself, in Metal's words, and the errors that its kernels left behind.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace anymps::gpu {
+
+struct DeviceFacts {
+  std::string name;                       // MTLDevice.name
+  unsigned core_count = 0;                // GPU cores
+  std::size_t recommended_working_set = 0;  // MTLDevice.recommendedMaxWorkingSetSize
+  std::size_t max_buffer_length = 0;      // MTLDevice.maxBufferLength
+  unsigned macos_major = 0;
+  unsigned macos_minor = 0;
+};
+
+// The Mac that is played: this machine's own memory size, by the rules that data/ of later versions will name per Mac.
+const DeviceFacts& device_facts();
+
+// A kernel that finds bad data (an index out of bounds) cannot stop the host: it leaves a message, and the next
+// synchronisation finds it. The first message since the last look is kept.
+struct DeviceError {
+  std::string message;
+  std::string function;
+  std::string file;
+  std::uint32_t line = 0;
+};
+void report_device_error(DeviceError error);
+std::optional<DeviceError> take_device_error();
+
+}  // namespace anymps::gpu

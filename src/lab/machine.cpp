@@ -1,0 +1,200 @@
+#include "lab/machine.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <thread>
+
+#include "lab/child.h"
+
+#ifdef __APPLE__
+#include <sys/sysctl.h>
+#else
+#include <sched.h>
+#endif
+
+extern char** environ;
+
+namespace anymps::lab {
+namespace {
+
+// The value of the first line that begins with `key`, past the separator and outside quotes.
+std::string value_in(const char* path, std::string_view key, char separator) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t at = line.find(separator);
+    if (at == std::string::npos) continue;
+    std::string value = line.substr(at + 1);
+    const std::size_t begin = value.find_first_not_of(" \t\"");
+    const std::size_t end = value.find_last_not_of(" \t\"");
+    return begin == std::string::npos ? std::string() : value.substr(begin, end - begin + 1);
+  }
+  return {};
+}
+
+#ifdef __APPLE__
+std::string sysctl_text(const char* name) {
+  std::array<char, 256> text{};
+  std::size_t size = text.size() - 1;
+  return ::sysctlbyname(name, text.data(), &size, nullptr, 0) == 0 ? std::string(text.data()) : std::string();
+}
+#else
+std::optional<std::uint64_t> number_in(const std::string& path) {
+  std::ifstream file(path);
+  std::string text;
+  file >> text;
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;  // "max"
+  return value;
+}
+
+// The tightest limit on the way from our group to the root: version 2, then the memory controller of version 1.
+std::optional<std::uint64_t> cgroup_limit(std::uint64_t machine_bytes) {
+  std::optional<std::uint64_t> limit;
+  const auto tighten = [&](const std::string& path) {
+    const auto value = number_in(path);
+    if (value && *value < machine_bytes) limit = std::min(limit.value_or(*value), *value);
+  };
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    std::string group;
+    std::string base;
+    const char* file = "";
+    if (line.starts_with("0::")) {
+      group = line.substr(3);
+      base = "/sys/fs/cgroup";
+      file = "/memory.max";
+    } else if (const std::size_t at = line.find(":memory:"); at != std::string::npos) {
+      group = line.substr(at + std::string_view(":memory:").size());
+      base = "/sys/fs/cgroup/memory";
+      file = "/memory.limit_in_bytes";
+    } else {
+      continue;
+    }
+    for (; group.size() > 1 && group[0] == '/'; group.erase(group.rfind('/'))) tighten(base + group + file);
+    tighten(base + file);
+  }
+  return limit;
+}
+#endif
+
+// Runs in the user's Python. Standard error is held during the import, because that is where a device that steps aside
+// says why.
+constexpr const char* kQuestions = R"python(
+import json, os, sys, tempfile
+sys.path[:] = [p for p in sys.path if p]
+facts = {"version": sys.version.split()[0], "executable": sys.executable, "prefix": sys.prefix}
+try:
+    from importlib import metadata
+    facts["anymps"] = metadata.version("anymps")
+except Exception:
+    facts["anymps"] = None
+with tempfile.TemporaryFile() as held:
+    saved = os.dup(2)
+    os.dup2(held.fileno(), 2)
+    try:
+        import torch
+        facts["torch"] = {
+            "version": torch.__version__,
+            "cuda": torch.version.cuda,
+            "hip": getattr(torch.version, "hip", None),
+            "cuda_available": torch.cuda.is_available(),
+            "path": os.path.dirname(torch.__file__),
+            "threads": torch.get_num_threads(),
+        }
+        facts["mps"] = {"built": torch.backends.mps.is_built(), "available": torch.backends.mps.is_available()}
+    except BaseException as error:
+        facts["torch_error"] = f"{type(error).__name__}: {error}"
+    sys.stderr.flush()
+    os.dup2(saved, 2)
+    held.seek(0)
+    facts["said"] = [line for line in held.read().decode(errors="replace").splitlines() if line.strip()][-20:]
+if not facts.get("mps", {}).get("available"):
+    if facts["anymps"] is None:
+        reason = "anymps is not installed for this Python"
+    elif os.environ.get("ANYMPS") == "0":
+        reason = "ANYMPS=0 keeps it out"
+    elif facts.get("torch", {}).get("cuda_available") and os.environ.get("ANYMPS") != "1":
+        reason = "a CUDA GPU is visible; ANYMPS=1 brings mps in beside it"
+    elif "torch_error" in facts:
+        reason = "torch cannot be imported: " + facts["torch_error"]
+    else:
+        ours = [line for line in facts["said"] if line.startswith("anymps")]
+        reason = ours[-1] if ours else "anymps did not say; run with ANYMPS_REQUIRED=1"
+    facts["why_not"] = reason
+json.dump(facts, sys.stdout)
+)python";
+
+}  // namespace
+
+Machine Machine::here() {
+  Machine machine;
+  utsname names{};
+  if (::uname(&names) == 0) {
+    machine.kernel = std::string(names.sysname) + " " + names.release;
+    machine.architecture = names.machine;
+  }
+  machine.cores = std::max(1U, std::thread::hardware_concurrency());
+  machine.cores_allowed = machine.cores;
+#ifdef __APPLE__
+  machine.system = "macOS " + sysctl_text("kern.osproductversion");
+  machine.cpu = sysctl_text("machdep.cpu.brand_string");
+  std::size_t size = sizeof machine.memory_bytes;
+  ::sysctlbyname("hw.memsize", &machine.memory_bytes, &size, nullptr, 0);
+#else
+  machine.system = value_in("/etc/os-release", "PRETTY_NAME", '=');
+  machine.cpu = value_in("/proc/cpuinfo", "model name", ':');
+  if (const long cores = ::sysconf(_SC_NPROCESSORS_ONLN); cores > 0) machine.cores = static_cast<unsigned>(cores);
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+    machine.cores_allowed = static_cast<unsigned>(CPU_COUNT(&allowed));
+  }
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page_bytes = ::sysconf(_SC_PAGESIZE);
+  if (pages > 0 && page_bytes > 0) {
+    machine.memory_bytes = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes);
+  }
+  machine.cgroup_limit_bytes = cgroup_limit(machine.memory_bytes);
+#endif
+  return machine;
+}
+
+std::vector<std::pair<std::string, std::string>> telling_variables() {
+  constexpr std::array kPrefixes = {"ANYMPS", "PYTORCH_", "TORCH", "OMP_", "MKL_", "KMP_", "CUDA_VISIBLE_DEVICES",
+                                    "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME", "LD_PRELOAD",
+                                    "LD_LIBRARY_PATH", "DYLD_"};
+  std::vector<std::pair<std::string, std::string>> found;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    if (std::ranges::any_of(kPrefixes, [text](const char* prefix) { return text.starts_with(prefix); })) {
+      found.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    }
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+nlohmann::json ask_python(const std::string& python) {
+  const ChildResult result = run_child({{python, "-c", kQuestions}, {}}, ChildOutput::kCapture);
+  if (!result.start_error.empty()) return {{"error", python + " cannot be started: " + result.start_error}};
+  // A sitecustomize may print first; the answer is the last line.
+  const std::size_t line = result.output.find_last_of('\n');
+  const std::string answer = line == std::string::npos ? result.output : result.output.substr(line + 1);
+  nlohmann::json facts = nlohmann::json::parse(answer, nullptr, false);
+  if (result.status() != 0 || !facts.is_object()) {
+    return {{"error", python + " ended with status " + std::to_string(result.status()) + " and no answer"}};
+  }
+  return facts;
+}
+
+}  // namespace anymps::lab

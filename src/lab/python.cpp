@@ -1,0 +1,85 @@
+#include "lab/python.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <stdexcept>
+#include <system_error>
+
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#endif
+
+namespace anymps::lab {
+namespace fs = std::filesystem;
+namespace {
+
+bool can_run(const fs::path& program) {
+  std::error_code error;
+  return fs::is_regular_file(program, error) && ::access(program.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+fs::path own_executable() {
+  std::error_code error;
+#ifdef __APPLE__
+  std::array<char, 4096> buffer{};
+  auto size = static_cast<std::uint32_t>(buffer.size());
+  if (_NSGetExecutablePath(buffer.data(), &size) != 0) return {};
+  return fs::canonical(buffer.data(), error);
+#else
+  return fs::read_symlink("/proc/self/exe", error);
+#endif
+}
+
+std::string find_python() {
+  if (const char* environment = std::getenv("VIRTUAL_ENV"); environment != nullptr && *environment != '\0') {
+    if (const fs::path python = fs::path(environment) / "bin" / "python"; can_run(python)) return python.string();
+  }
+  if (const fs::path self = own_executable(); !self.empty()) {
+    if (const fs::path python = self.parent_path() / "python"; can_run(python)) return python.string();
+  }
+  return "python3";
+}
+
+std::vector<std::string> with_python(std::vector<std::string> words) {
+  if (!words.empty() && (words[0].ends_with(".py") || words[0] == "-m")) words.insert(words.begin(), find_python());
+  return words;
+}
+
+std::vector<std::string> split_words(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = '\0';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      word += text[++i];
+      in_word = true;
+    } else if (quote != '\0') {
+      if (c == quote) {
+        quote = '\0';
+      } else {
+        word += c;
+      }
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      in_word = true;
+    } else if (c == ' ' || c == '\t' || c == '\n') {
+      if (in_word) words.push_back(std::move(word));
+      word.clear();
+      in_word = false;
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (quote != '\0') throw std::invalid_argument(std::string("a ") + quote + " is never closed in: " + std::string(text));
+  if (in_word) words.push_back(std::move(word));
+  return words;
+}
+
+}  // namespace anymps::lab

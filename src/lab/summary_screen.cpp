@@ -1,0 +1,253 @@
+#include "lab/summary_screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace anymps::lab {
+namespace {
+
+constexpr std::size_t kNarrowest = 60;
+constexpr std::size_t kWidest = 110;
+constexpr std::size_t kLabelWidth = 12;
+constexpr std::size_t kEventsShown = 5;
+constexpr std::size_t kBarWidth = 20;
+// Below this many intervals, or with a spread above this share of the median, a rate says little.
+constexpr std::uint64_t kFewIntervals = 10;
+constexpr double kWideSpread = 0.3;
+
+constexpr std::string_view kBold = "1";
+constexpr std::string_view kDim = "2";
+constexpr std::string_view kGood = "32";
+constexpr std::string_view kWarn = "33";
+constexpr std::string_view kBad = "31";
+
+// Characters, not bytes; what takes two columns on a terminal is not provided for.
+std::size_t length_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+// Keeps the end, which is what tells two source lines apart.
+std::string keep_end(std::string_view text, std::size_t width) {
+  std::size_t length = length_of(text);
+  if (length <= width) return std::string(text);
+  while (length >= width && !text.empty()) {
+    do {
+      text.remove_prefix(1);
+    } while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xc0) == 0x80);
+    --length;
+  }
+  return "…" + std::string(text);
+}
+
+std::string keep_start(std::string_view text, std::size_t width) {
+  std::size_t length = length_of(text);
+  if (length <= width) return std::string(text);
+  while (length >= width && !text.empty()) {
+    while (text.size() > 1 && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.remove_suffix(1);
+    text.remove_suffix(1);
+    --length;
+  }
+  return std::string(text) + "…";
+}
+
+std::string with_commas(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t from_end = 3; from_end < digits.size(); from_end += 4) digits.insert(digits.size() - from_end, ",");
+  return digits;
+}
+
+std::string human_seconds(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.3g} µs", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  if (seconds < 120) return fmt::format("{:.3g} s", seconds);
+  return fmt::format("{} min {:.0f} s", static_cast<int>(seconds / 60), seconds - 60 * static_cast<int>(seconds / 60));
+}
+
+std::string rate(const StepSeries& series) {
+  const double per_second = series.per_second();
+  return fmt::format("{:.{}f} steps/s", per_second, per_second < 10 ? 2 : 1);
+}
+
+std::string place(const Counted& event) { return event.site.empty() ? "(no Python line)" : event.site; }
+
+class Screen {
+ public:
+  explicit Screen(const Terminal& terminal)
+      : width_(std::clamp(terminal.width, kNarrowest, kWidest)), colour_(terminal.colour) {}
+
+  std::string paint(std::string_view code, std::string_view text) const {
+    return colour_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+  }
+
+  std::size_t room() const { return width_ - kLabelWidth; }
+
+  void rule(std::string_view title = "") {
+    const std::size_t title_width = title.empty() ? 0 : title.size() + 4;
+    std::string line;
+    for (std::size_t i = title_width; i < width_; ++i) line += "─";
+    text_ += paint(kDim, line);
+    if (!title.empty()) text_ += " " + paint(kBold, title) + paint(kDim, " ──");
+    text_ += "\n";
+  }
+
+  void line(std::string_view label, std::string_view text, std::string_view code = "") {
+    const std::string fitting = keep_start(text, room());
+    text_ += paint(kBold, fmt::format("{:<{}}", label, kLabelWidth));
+    text_ += code.empty() ? fitting : paint(code, fitting);
+    text_ += "\n";
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::size_t width_;
+  bool colour_;
+  std::string text_;
+};
+
+void add_command(Screen& screen, const RunSummary& run) {
+  screen.line("command", fmt::format("{}", fmt::join(run.command, " ")));
+  std::string end = "in " + human_seconds(run.seconds);
+  if (run.signal != 0) {
+    end += fmt::format(", by {} (status {})", signal_name(run.signal), run.status);
+  } else {
+    end += fmt::format(", status {}", run.status);
+  }
+  screen.line("ended", end, run.status == 0 ? "" : kBad);
+}
+
+void add_device(Screen& screen, const RunSummary& run) {
+  const auto fact = [&run](const char* key) {
+    const auto found = run.facts.find(key);
+    return found != run.facts.end() ? found->second : std::string();
+  };
+  std::string text = fact("device").empty() ? "mps" : fact("device");
+  if (!fact("torch").empty()) text += ", torch " + fact("torch");
+  if (run.processes != 1) text += fmt::format(", {} processes", run.processes);
+  screen.line("device", text);
+}
+
+void add_steps(Screen& screen, const RunSummary& run) {
+  if (run.steps.empty()) {
+    screen.line("speed", "no steps: no optimiser stepped, and the script called no anymps.step()", kWarn);
+    return;
+  }
+  const StepSeries& main = run.steps.front();
+  const std::string what = fmt::format("{} step{}{}", with_commas(main.count), main.count == 1 ? "" : "s",
+                                       run.epochs > 0 ? fmt::format(" in {} epochs", run.epochs) : "");
+  if (main.intervals == 0) {
+    screen.line("speed", what + ", too few for a rate", kWarn);
+  } else {
+    screen.line("speed", fmt::format("{}{}   {}", rate(main),
+                                     main.threads > 1 ? fmt::format(" in each of {} threads", main.threads) : "", what));
+    const double spread = (main.upper_quartile_seconds - main.lower_quartile_seconds) / main.median_seconds;
+    const bool doubtful = main.intervals < kFewIntervals || spread > kWideSpread;
+    screen.line("", fmt::format("median of {}; the middle half took {} to {}{}", with_commas(main.intervals),
+                                human_seconds(main.lower_quartile_seconds), human_seconds(main.upper_quartile_seconds),
+                                doubtful ? ": do not rely on it" : ""),
+                doubtful ? kWarn : kDim);
+  }
+  screen.line("", fmt::format("the first step ended {} after torch was imported", human_seconds(main.first_seconds)), kDim);
+  screen.line("", keep_end(fmt::format("{} at {}", main.name, main.site), screen.room()), kDim);
+  for (std::size_t i = 1; i < std::min<std::size_t>(run.steps.size(), 3); ++i) {
+    const StepSeries& other = run.steps[i];
+    screen.line("", keep_end(fmt::format("also {} steps, {} at {}", with_commas(other.count), other.name, other.site),
+                             screen.room()),
+                kDim);
+  }
+}
+
+void add_versus(Screen& screen, const RunReport& report) {
+  if (report.versus_arguments.empty()) return;
+  const std::string arguments = keep_start(report.versus_arguments, screen.room() / 3);
+  if (!report.versus) {
+    screen.line("versus", "not run with " + arguments + ", because the run above did not end well", kWarn);
+  } else if (const auto ratio = report.speed_ratio()) {
+    screen.line("versus", fmt::format("{}   with {}: the run above was {:.2f} times as fast",
+                                      rate(report.versus->steps.front()), arguments, *ratio),
+                *ratio >= 1 ? kGood : "");
+  } else if (report.versus->status != 0) {
+    screen.line("versus", fmt::format("with {}: ended with status {}", arguments, report.versus->status), kBad);
+  } else {
+    screen.line("versus", "no steps to compare with " + arguments, kWarn);
+  }
+}
+
+void add_memory(Screen& screen, const RunSummary& run) {
+  const Memory& memory = run.memory;
+  std::string text = fmt::format("peak {} in tensors, {} from the driver", human_bytes(memory.tensor_bytes),
+                                 human_bytes(memory.driver_bytes));
+  if (run.processes > 1) text += " (largest process)";
+  screen.line("memory", text);
+  if (memory.limit_bytes == 0) return;
+  const double share = std::min(1.0, static_cast<double>(memory.driver_bytes) / static_cast<double>(memory.limit_bytes));
+  const auto filled = static_cast<std::size_t>(share * kBarWidth + 0.5);
+  std::string bar;
+  for (std::size_t i = 0; i < kBarWidth; ++i) bar += i < filled ? "█" : "░";
+  screen.line("", fmt::format("{} {:.1f} % of the limit of {}", bar, 100 * share, human_bytes(memory.limit_bytes)),
+              share > 0.9 ? kBad : share > 0.7 ? kWarn : kDim);
+}
+
+void add_events(Screen& screen, std::string_view label, const std::vector<Counted>& events, std::string_view code) {
+  if (events.empty()) {
+    screen.line(label, "none", kGood);
+    return;
+  }
+  const std::size_t shown = std::min(events.size(), kEventsShown);
+  std::size_t name_width = 0;
+  for (std::size_t i = 0; i < shown; ++i) name_width = std::max(name_width, length_of(events[i].name));
+  name_width = std::min(name_width, screen.room() / 2);
+  const std::size_t count_width = with_commas(events.front().count).size();
+  for (std::size_t i = 0; i < shown; ++i) {
+    std::string name = keep_start(events[i].name, name_width);
+    name.append(name_width - length_of(name), ' ');
+    const std::string text = fmt::format("{:>{}}  {}  ", with_commas(events[i].count), count_width, name);
+    screen.line(i == 0 ? label : "", text + keep_end(place(events[i]), screen.room() - length_of(text)), code);
+  }
+  if (events.size() > shown) {
+    const std::vector<Counted> rest(events.begin() + static_cast<std::ptrdiff_t>(shown), events.end());
+    screen.line("", fmt::format("{:>{}}  at {} more places", with_commas(total_of(rest)), count_width, rest.size()), kDim);
+  }
+}
+
+}  // namespace
+
+std::string human_bytes(std::uint64_t bytes) {
+  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1024 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return fmt::format("{:.{}f} {}", value, unit == 0 ? 0 : 1, kUnits[unit]);
+}
+
+std::string summary_screen(const RunReport& report, const Terminal& terminal) {
+  const RunSummary& run = report.run;
+  Screen screen(terminal);
+  screen.rule("anymps run");
+  add_command(screen, run);
+  if (run.processes == 0) {
+    screen.line("device", "no process of this run loaded the mps device", kWarn);
+  } else {
+    add_device(screen, run);
+    add_steps(screen, run);
+    add_versus(screen, report);
+    add_memory(screen, run);
+    if (!run.out_of_memory.empty()) add_events(screen, "no memory", run.out_of_memory, kBad);
+    if (!run.errors.empty()) add_events(screen, "errors", run.errors, kBad);
+    add_events(screen, "fallbacks", run.fallbacks, kWarn);
+    add_events(screen, "syncs", run.synchronisations, "");
+    add_events(screen, "float64", run.float64, kWarn);
+  }
+  for (const std::string& caveat : run.caveats) screen.line("caution", caveat, kWarn);
+  screen.rule();
+  return screen.take();
+}
+
+}  // namespace anymps::lab

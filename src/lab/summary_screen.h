@@ -1,0 +1,16 @@
+// The one screen at the end of a run.
+#pragma once
+
+#include <string>
+
+#include "lab/run_summary.h"
+#include "lab/terminal.h"
+
+namespace anymps::lab {
+
+std::string summary_screen(const RunReport& report, const Terminal& terminal);
+
+// "12.3 MiB". Binary units, as PyTorch's own messages have them.
+std::string human_bytes(std::uint64_t bytes);
+
+}  // namespace anymps::lab

@@ -1,0 +1,28 @@
+#include "lab/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace anymps::lab {
+namespace {
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+}  // namespace
+
+Terminal Terminal::behind(int file_descriptor) {
+  Terminal terminal;
+  if (::isatty(file_descriptor) != 1) return terminal;
+  winsize size{};
+  if (::ioctl(file_descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) terminal.width = size.ws_col;
+  terminal.colour = variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+  return terminal;
+}
+
+}  // namespace anymps::lab

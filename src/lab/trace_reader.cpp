@@ -1,0 +1,153 @@
+#include "lab/trace_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <system_error>
+
+#include "gpu/trace_format.h"
+
+namespace anymps::lab {
+namespace fs = std::filesystem;
+namespace {
+
+using namespace gpu::trace_format;
+
+// Texts end up on a terminal; a damaged file must not move its cursor.
+std::string printable(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return result;
+}
+
+class TraceBytes {
+ public:
+  explicit TraceBytes(std::string bytes) : bytes_(std::move(bytes)) {}
+
+  std::size_t size() const { return bytes_.size(); }
+
+  // Zeros past the end, so that a file cut inside an entry reads as one that was never written.
+  template <typename T>
+  T at(std::uint64_t offset) const {
+    T value{};
+    if (offset < bytes_.size()) {
+      std::memcpy(&value, bytes_.data() + offset, std::min<std::uint64_t>(sizeof(T), bytes_.size() - offset));
+    }
+    return value;
+  }
+
+  // How many whole entries of a section are in the file.
+  std::uint64_t entries(const Section& section, std::size_t entry_bytes) const {
+    if (section.offset >= bytes_.size()) return 0;
+    return std::min<std::uint64_t>(section.count, (bytes_.size() - section.offset) / entry_bytes);
+  }
+
+  std::string string(const Section& strings, std::uint64_t id) const {
+    const std::uint64_t room = entries(strings, 1);
+    const std::uint64_t at_byte = id * kStringAlignment;
+    if (id == 0 || id > kIdMask || at_byte + sizeof(std::uint32_t) > room) return {};
+    const auto length = at<std::uint32_t>(strings.offset + at_byte);
+    const std::uint64_t begin = at_byte + sizeof length;
+    if (length > kLongestString || length > room - begin) return {};
+    return printable(std::string_view(bytes_).substr(strings.offset + begin, length));
+  }
+
+ private:
+  std::string bytes_;
+};
+
+void read_facts(const TraceBytes& bytes, const Header& header, TraceFile& into) {
+  for (const std::uint64_t fact : header.facts) {
+    std::string key = bytes.string(header.strings, fact >> 32);
+    if (!key.empty()) into.facts[std::move(key)] = bytes.string(header.strings, fact & 0xffff'ffff);
+  }
+}
+
+void read_tallies(const TraceBytes& bytes, const Header& header, TraceFile& into) {
+  const std::uint64_t rows = bytes.entries(header.tallies, sizeof(Tally));
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    const auto row = bytes.at<Tally>(header.tallies.offset + i * sizeof(Tally));
+    if (row.key == 0 || row.count == 0) continue;
+    into.tallies.push_back({static_cast<gpu::TraceKind>(row.key >> (2 * kIdBits)),
+                            bytes.string(header.strings, row.key >> kIdBits & kIdMask),
+                            bytes.string(header.strings, row.key & kIdMask), row.count, row.total, row.max, row.first,
+                            row.first_ns, row.last_ns});
+  }
+}
+
+void read_ring(const TraceBytes& bytes, const Header& header, TraceFile& into) {
+  const std::uint64_t slots = bytes.entries(header.ring, sizeof(Record));
+  for (std::uint64_t i = 0; i < slots; ++i) {
+    const auto record = bytes.at<Record>(header.ring.offset + i * sizeof(Record));
+    if (record.sequence == 0 || (record.sequence - 1) % header.ring.count != i || record.check != record_check(record)) {
+      continue;
+    }
+    into.records.push_back({record.sequence - 1, record.time_ns, static_cast<gpu::TraceKind>(record.kind_and_thread >> 32),
+                            static_cast<std::uint32_t>(record.kind_and_thread),
+                            bytes.string(header.strings, record.name_and_site >> 32),
+                            bytes.string(header.strings, record.name_and_site & 0xffff'ffff), record.a, record.b,
+                            record.c});
+  }
+  std::ranges::sort(into.records, {}, &TraceRecord::index);
+}
+
+bool is_trace_name(std::string_view name) { return name.starts_with(kFilePrefix) && name.ends_with(kFileSuffix); }
+
+}  // namespace
+
+TraceFile read_trace(const fs::path& path) {
+  TraceFile trace;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    trace.error = path.string() + " cannot be opened";
+    return trace;
+  }
+  // No file of ours is larger; a sparse giant must not be read into memory.
+  std::string content(kFileBytes, '\0');
+  file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  content.resize(static_cast<std::size_t>(file.gcount()));
+  const TraceBytes bytes(std::move(content));
+  const auto header = bytes.at<Header>(0);
+  if (header.magic != kMagic) {
+    trace.error = path.string() + " is not a trace, or was never finished";
+    return trace;
+  }
+  if (header.version != kVersion) {
+    trace.error = path.string() + " has trace version " + std::to_string(header.version) + "; this anymps reads " +
+                  std::to_string(kVersion);
+    return trace;
+  }
+  trace.truncated = bytes.entries(header.strings, 1) < header.strings.count ||
+                    bytes.entries(header.tallies, sizeof(Tally)) < header.tallies.count ||
+                    bytes.entries(header.ring, sizeof(Record)) < header.ring.count;
+  trace.pid = header.pid;
+  trace.parent_pid = header.parent_pid;
+  trace.start_wall_ns = header.start_wall_ns;
+  trace.start_ns = header.start_ns;
+  trace.command = printable(std::string_view(header.command, strnlen(header.command, kCommandBytes)));
+  trace.peak_allocated_bytes = header.peak_allocated_bytes;
+  trace.peak_driver_bytes = header.peak_driver_bytes;
+  trace.dropped_strings = header.dropped_strings;
+  trace.dropped_tallies = header.dropped_tallies;
+  trace.records_written = header.ring_next;
+  read_facts(bytes, header, trace);
+  read_tallies(bytes, header, trace);
+  read_ring(bytes, header, trace);
+  return trace;
+}
+
+std::vector<TraceFile> read_run(const fs::path& folder) {
+  std::vector<TraceFile> traces;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (is_trace_name(entry->path().filename().string())) traces.push_back(read_trace(entry->path()));
+  }
+  std::ranges::sort(traces, {}, &TraceFile::start_wall_ns);
+  return traces;
+}
+
+}  // namespace anymps::lab

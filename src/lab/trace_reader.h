@@ -1,0 +1,62 @@
+// Reads the trace files of a run. Trusts nothing in them: a file may be torn, cut short, or not a trace at all, and its
+// writer may still be running. What can be read is returned.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gpu/trace.h"
+
+namespace anymps::lab {
+
+struct TraceTally {
+  gpu::TraceKind kind{};
+  std::string name;
+  std::string site;
+  std::uint64_t count = 0;
+  std::uint64_t total = 0;
+  std::uint64_t max = 0;
+  std::uint64_t first = 0;
+  std::uint64_t first_ns = 0;
+  std::uint64_t last_ns = 0;
+};
+
+struct TraceRecord {
+  std::uint64_t index = 0;  // in the order of writing
+  std::uint64_t time_ns = 0;
+  gpu::TraceKind kind{};
+  std::uint32_t thread = 0;
+  std::string name;
+  std::string site;
+  std::uint64_t a = 0;
+  std::uint64_t b = 0;
+  std::uint64_t c = 0;
+};
+
+struct TraceFile {
+  std::string error;  // why nothing could be read; then nothing else is set
+  bool truncated = false;
+  std::uint32_t pid = 0;
+  std::uint32_t parent_pid = 0;
+  std::uint64_t start_wall_ns = 0;
+  std::uint64_t start_ns = 0;
+  std::string command;
+  std::uint64_t peak_allocated_bytes = 0;
+  std::uint64_t peak_driver_bytes = 0;
+  std::uint64_t dropped_strings = 0;
+  std::uint64_t dropped_tallies = 0;
+  std::uint64_t records_written = 0;  // of which the ring still holds records.size()
+  std::map<std::string, std::string> facts;
+  std::vector<TraceTally> tallies;
+  std::vector<TraceRecord> records;  // oldest first
+};
+
+TraceFile read_trace(const std::filesystem::path& path);
+
+// All traces in a run folder, in the order in which their processes started; unreadable ones included, with their error.
+std::vector<TraceFile> read_run(const std::filesystem::path& folder);
+
+}  // namespace anymps::lab

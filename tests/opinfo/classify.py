@@ -1,0 +1,45 @@
+"""From what was expected and what happened to one word."""
+
+from __future__ import annotations
+
+AGREE = "agree"
+REFUSED_AS_EXPECTED = "refused-as-expected"
+UNEXPECTED_PASS = "unexpected-pass"  # a Mac refuses, we compute: a mismatch
+EXPECTED_WRONG_NUMBER = "expected-wrong-number"  # a Mac gives another number; ours is the CPU's, or as random as its own
+DISAGREE = "disagree"
+ERROR = "error"
+CRASH = "crash"
+TIMEOUT = "timeout"
+MEMORY = "memory"
+SKIPPED = "skipped"
+
+GOOD = (AGREE, REFUSED_AS_EXPECTED)
+BAD = (DISAGREE, ERROR, CRASH, TIMEOUT, MEMORY, UNEXPECTED_PASS)
+NOT_COUNTED = (SKIPPED, EXPECTED_WRONG_NUMBER)
+
+
+def classify(expectation, ran, operator_is_missing: bool) -> tuple[str, str]:
+    """`operator_is_missing`: PyTorch expects a Mac to refuse this operator whatever the dtype."""
+    import compare
+    import expectations
+
+    agreed = ran.what in (compare.SAME, compare.CLOSE, compare.RANDOM)
+    if ran.what == compare.NOTHING:
+        return SKIPPED, ran.detail
+    if operator_is_missing and ran.what == compare.RAISED and ran.exception == "NotImplementedError":
+        return REFUSED_AS_EXPECTED, ran.exception  # also where bad inputs should have met another exception
+    if expectation.kind == expectations.WORKS:
+        if agreed:
+            return AGREE, ""
+        if ran.what == compare.RAISED:
+            return ERROR, f"{ran.exception} {ran.detail}"
+        return DISAGREE, ran.detail
+    if ran.what == compare.RAISED:
+        return REFUSED_AS_EXPECTED, ran.exception
+    if expectation.kind == expectations.OTHER_NUMBER:
+        return EXPECTED_WRONG_NUMBER, expectation.why + ("" if agreed else "; differs here too")
+    if ran.reference_raised:
+        return REFUSED_AS_EXPECTED, "the CPU refuses"  # nothing to compare with, and that is what makes PyTorch's test fail
+    if agreed:
+        return UNEXPECTED_PASS, ""
+    return DISAGREE, f"a Mac refuses: {ran.detail}"

@@ -1,0 +1,68 @@
+"""Writes data/coverage/torch-VERSION.txt from the installed wheel.
+
+The wheel carries native_functions.yaml, which names every operator that PyTorch's MPS backend has a kernel for;
+torchgen, in the same wheel, knows which variants (functional, in-place, out) a structured kernel stands for.
+
+    python tools/coverage.py            # write the list for the installed torch
+    python tools/coverage.py --check    # exit 1 if the committed list differs
+"""
+
+import argparse
+import pathlib
+import sys
+
+import torch
+import torchgen
+from torchgen.gen import get_grouped_native_functions, parse_native_yaml
+from torchgen.model import DeviceCheckType, DispatchKey, NativeFunctionsGroup
+
+KEYS = ("MPS", "SparseMPS", "SparseCsrMPS")
+DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "coverage"
+
+
+def device_check(function, structured: bool) -> str:
+    """How PyTorch checks that the arguments share a device, which decides the text of the refusal."""
+    if function.device_check is DeviceCheckType.NoCheck:
+        return "nocheck"
+    return "structured" if structured else "check"
+
+
+def operators(parsed, key: str) -> list[str]:
+    index = parsed.backend_indices[getattr(DispatchKey, key)]
+    rows = {str(f.func.name): device_check(f, False) for f in parsed.native_functions if index.has_kernel(f)}
+    for group in get_grouped_native_functions(parsed.native_functions):
+        if isinstance(group, NativeFunctionsGroup) and group.structured and index.has_kernel(group.out):
+            rows.update((str(f.func.name), device_check(f, True)) for f in group.functions())
+    return sorted(f"{name} {check}" for name, check in rows.items())
+
+
+def listing() -> str:
+    packaged = pathlib.Path(torchgen.__file__).parent / "packaged" / "ATen" / "native"
+    parsed = parse_native_yaml(str(packaged / "native_functions.yaml"), str(packaged / "tags.yaml"))
+    version = torch.__version__.split("+")[0]
+    lines = [
+        f"# Operators with an MPS kernel in PyTorch {version}, from the wheel's native_functions.yaml.",
+        "# Dispatch key, operator, and how the devices of its arguments are checked.",
+    ]
+    lines += [f"{key} {row}" for key in KEYS for row in operators(parsed, key)]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="compare with the committed list instead of writing it")
+    arguments = parser.parse_args()
+    path = DATA / f"torch-{torch.__version__.split('+')[0]}.txt"
+    text = listing()
+    if not arguments.check:
+        path.write_text(text)
+        print(f"{path.name}: {text.count(chr(10)) - 2} operators")
+        return 0
+    if path.exists() and path.read_text() == text:
+        return 0
+    print(f"{path.name} does not match the installed wheel; run tools/coverage.py", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
