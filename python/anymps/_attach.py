@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import pathlib
@@ -58,6 +59,7 @@ def attach() -> None:
     core._mps_loadMetallibFromPath = _no_shaders
     torch.UntypedStorage.__new__ = staticmethod(_storage_constructor(module))
     torch.backends.mps.is_available.cache_clear()
+    atexit.register(module.drain_autograd_thread)
     if os.environ.get("ANYMPS_RUN"):
         from anymps import _recorder
 

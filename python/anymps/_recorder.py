@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import threading
 import time
+from types import ModuleType
 from typing import Any
 
 # gpu::TraceKind
 _STEP = 1
 _EPOCH = 2
 
-_installed_ns = time.monotonic_ns()
+# Set by install(). Importing the extension here instead would bring the device in where ANYMPS=0 keeps it out.
+_trace: ModuleType | None = None
+_installed_ns = 0
 
 
 class _Counter:
@@ -36,14 +39,12 @@ _counters = _Counters()
 
 
 def _record(kind: int, name: str) -> None:
-    from anymps import _C
-
-    if not _C.trace_enabled():
+    if _trace is None:
         return
-    site = _C.call_site()
+    site = _trace.call_site()
     counter = _counters.by_place.setdefault((kind, name, site), _Counter())
     now = time.monotonic_ns()
-    _C.trace_record(kind, name, site, counter.count, now - counter.last_ns)
+    _trace.trace_record(kind, name, site, counter.count, now - counter.last_ns)
     counter.count += 1
     counter.last_ns = now
 
@@ -67,9 +68,14 @@ def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
 
 
 def install() -> None:
-    """Called once, when ANYMPS_RUN is set."""
-    global _installed_ns
+    """Called once, when ANYMPS_RUN is set and the device is loaded."""
+    global _trace, _installed_ns
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
+    from anymps import _C
+
+    if not _C.trace_enabled():
+        return
+    _trace = _C
     _installed_ns = time.monotonic_ns()
     register_optimizer_step_post_hook(_after_step)

@@ -4,7 +4,9 @@
 #include <torch/csrc/utils/pybind.h>
 #include <torch/extension.h>
 
+#include <exception>
 #include <string>
+#include <thread>
 
 #include "backend/alias.h"
 #include "backend/call_site.h"
@@ -70,6 +72,23 @@ void record(std::uint32_t kind, const std::string& name, const std::string& site
   }
 }
 
+// PyTorch's autograd thread for the device drops the last reference to a finished graph after backward() has returned,
+// and takes the GIL for it. If the interpreter is being finalised by then, CPython ends the thread inside a destructor
+// and the process aborts. A graph of our own, run through the same thread from one that holds no Python state, is done
+// only after that thread has let go of everything before it.
+void drain_autograd_thread() {
+  py::gil_scoped_release no_gil;
+  std::thread([] {
+    try {
+      at::AutoGradMode with_grad(true);
+      at::Tensor leaf = at::ones({1}, at::TensorOptions(at::kFloat).device(kMpsDevice)).requires_grad_();
+      leaf.mul(1).backward();
+    } catch (const std::exception&) {
+      // The process is ending: whatever happened, there is nobody to tell.
+    }
+  }).join();
+}
+
 void set_fact(const std::string& key, const std::string& value) {
   if (auto* trace = gpu::Trace::current()) trace->set_fact(key, value);
 }
@@ -93,5 +112,6 @@ PYBIND11_MODULE(_C, m) {
   m.def("trace_enabled", [] { return anymps::gpu::Trace::current() != nullptr; });
   m.def("trace_record", &ab::record);
   m.def("trace_fact", &ab::set_fact);
+  m.def("drain_autograd_thread", &ab::drain_autograd_thread);
   m.def("call_site", &ab::call_site);
 }

@@ -66,6 +66,17 @@ void register_device() {
     register_permanent_fallbacks(mps);
     register_factories(mps);
     register_copy(mps);
+    register_views(mps);
+    register_linear(mps);
+    register_pooling(mps);
+    register_convolution(mps);
+    register_attention(mps);
+    static auto* const autograd =
+        new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMPS, __FILE__, __LINE__);
+    register_composite_attention(*autograd);
+    register_quantized(mps);
+    register_random(mps);
+    register_deferred_errors(mps);
     register_covered_operators();
   });
 }

@@ -15,5 +15,14 @@ void register_fallback(torch::Library& every_operator);
 void register_permanent_fallbacks(torch::Library& aten);
 void register_factories(torch::Library& aten);
 void register_copy(torch::Library& aten);
+void register_views(torch::Library& aten);
+void register_linear(torch::Library& aten);
+void register_pooling(torch::Library& aten);
+void register_convolution(torch::Library& aten);
+void register_attention(torch::Library& aten);
+void register_composite_attention(torch::Library& autograd);
+void register_quantized(torch::Library& aten);
+void register_random(torch::Library& aten);
+void register_deferred_errors(torch::Library& aten);
 
 }  // namespace anymps::backend

@@ -60,7 +60,7 @@ CommandLine cut_command(const CLI::App& app, const std::vector<std::string>& wor
 std::optional<std::string> unknown_verb(const CLI::App& app, const std::vector<std::string>& words) {
   const auto [verb, depth] = named_verb(app, words);
   const auto choices = verb->get_subcommands([](const CLI::App* sub) { return !sub->get_name().empty(); });
-  if (choices.empty() || (depth < words.size() && words[depth].starts_with('-'))) return std::nullopt;
+  if (choices.empty()) return std::nullopt;
   std::string before = "anymps";
   for (std::size_t i = 0; i < depth; ++i) before += " " + words[i];
   if (depth == words.size()) {
@@ -69,6 +69,10 @@ std::optional<std::string> unknown_verb(const CLI::App& app, const std::vector<s
     return "`" + before + "` needs one of: " + names;
   }
   const std::string& given = words[depth];
+  if (given.starts_with('-')) {
+    if (verb->get_option_no_throw(given) != nullptr) return std::nullopt;
+    return "`" + before + "` has no option " + given + " (see " + before + " --help)";
+  }
   if (depth == 0 && given.ends_with(".py")) return "to run a script: anymps run " + given;
   const auto nearest = std::ranges::min_element(
       choices, {}, [&given](const CLI::App* choice) { return edits_between(given, choice->get_name()); });

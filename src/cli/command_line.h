@@ -21,7 +21,7 @@ struct CommandLine {
 // a command (prefix_command) has one.
 CommandLine cut_command(const CLI::App& app, const std::vector<std::string>& words);
 
-// One line about a verb that does not exist, with the nearest that does; nothing when the verbs are in order.
+// One line about a verb that is missing or does not exist, with the nearest that does; nothing when all is in order.
 std::optional<std::string> unknown_verb(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace anymps::cli

@@ -32,13 +32,25 @@ constexpr const char* kExamples = R"text(Examples:
   eval "$(anymps completion bash)"          complete verbs and options with the tab key
 )text";
 
+void name_group(CLI::App& app) {
+  for (CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; })) {
+    verb->group("Verbs");
+    name_group(*verb);
+  }
+}
+
+int usage_error(const std::string& complaint, const std::vector<std::string>& words) {
+  const bool has_verb = !words.empty() && !words.front().starts_with('-');
+  lab::log().error("{} (see anymps {}--help)", complaint, has_verb ? words.front() + " " : "");
+  return kUsageError;
+}
+
 int run(const std::vector<std::string>& words) {
   CLI::App app("PyTorch's MPS device for machines without an Apple GPU.", "anymps");
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_flag("-h,--help", "Show this help and exit");
   app.set_version_flag("--version", "anymps " ANYMPS_VERSION, "Show the version and exit");
   app.get_formatter()->label("SUBCOMMAND", "VERB");
-  app.get_formatter()->label("Subcommands", "Verbs");
   app.require_subcommand(1);
   app.footer(kExamples);
   Action chosen;
@@ -46,6 +58,7 @@ int run(const std::vector<std::string>& words) {
   add_env(app, chosen);
   add_cache(app, chosen);
   add_completion(app, chosen);
+  name_group(app);
 
   if (words.empty()) {
     std::cout << app.help();
@@ -55,14 +68,17 @@ int run(const std::vector<std::string>& words) {
     lab::log().error(*complaint);
     return kUsageError;
   }
-  CommandLine line = cut_command(app, words);
+  const CommandLine line = cut_command(app, words);
   try {
     app.parse(std::vector<std::string>(line.own.rbegin(), line.own.rend()));  // the parser takes words from the back
   } catch (const CLI::Success& answer) {
     return app.exit(answer);
   } catch (const CLI::ParseError& error) {
-    lab::log().error("{} (see anymps {} --help)", error.what(), line.own.front().starts_with('-') ? "" : line.own.front());
-    return kUsageError;
+    return usage_error(error.what(), line.own);
+  }
+  // A verb that takes a command lets unknown words pass; here they can only be options.
+  if (const auto unknown = app.remaining(true); !unknown.empty()) {
+    return usage_error("unknown option " + unknown.front(), line.own);
   }
   return chosen(line.command);
 }

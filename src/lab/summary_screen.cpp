@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 namespace anymps::lab {
 namespace {
@@ -69,10 +73,17 @@ std::string human_seconds(double seconds) {
 
 std::string rate(const StepSeries& series) {
   const double per_second = series.per_second();
+  if (per_second >= 1000) return with_commas(static_cast<std::uint64_t>(per_second + 0.5)) + " steps/s";
   return fmt::format("{:.{}f} steps/s", per_second, per_second < 10 ? 2 : 1);
 }
 
-std::string place(const Counted& event) { return event.site.empty() ? "(no Python line)" : event.site; }
+// Short, as the user would type it: a file below the current folder without the way to that folder.
+std::string place(const std::string& site) {
+  if (site.empty()) return "(no Python line)";
+  std::error_code error;
+  const std::string here = std::filesystem::current_path(error).string() + "/";
+  return !error && site.starts_with(here) ? site.substr(here.size()) : site;
+}
 
 class Screen {
  public:
@@ -110,7 +121,9 @@ class Screen {
 };
 
 void add_command(Screen& screen, const RunSummary& run) {
-  screen.line("command", fmt::format("{}", fmt::join(run.command, " ")));
+  std::vector<std::string> words = run.command;
+  if (!words.empty()) words.front() = std::filesystem::path(words.front()).filename().string();
+  screen.line("command", fmt::format("{}", fmt::join(words, " ")));
   std::string end = "in " + human_seconds(run.seconds);
   if (run.signal != 0) {
     end += fmt::format(", by {} (status {})", signal_name(run.signal), run.status);
@@ -133,29 +146,32 @@ void add_device(Screen& screen, const RunSummary& run) {
 
 void add_steps(Screen& screen, const RunSummary& run) {
   if (run.steps.empty()) {
-    screen.line("speed", "no steps: no optimiser stepped, and the script called no anymps.step()", kWarn);
+    screen.line("speed", "no steps: no optimiser stepped, nor anymps.step()", kWarn);
     return;
   }
   const StepSeries& main = run.steps.front();
   const std::string what = fmt::format("{} step{}{}", with_commas(main.count), main.count == 1 ? "" : "s",
-                                       run.epochs > 0 ? fmt::format(" in {} epochs", run.epochs) : "");
+                                       run.epochs > 0 ? fmt::format(" in {} epoch{}", run.epochs, run.epochs == 1 ? "" : "s") : "");
   if (main.intervals == 0) {
     screen.line("speed", what + ", too few for a rate", kWarn);
   } else {
     screen.line("speed", fmt::format("{}{}   {}", rate(main),
                                      main.threads > 1 ? fmt::format(" in each of {} threads", main.threads) : "", what));
     const double spread = (main.upper_quartile_seconds - main.lower_quartile_seconds) / main.median_seconds;
-    const bool doubtful = main.intervals < kFewIntervals || spread > kWideSpread;
-    screen.line("", fmt::format("median of {}; the middle half took {} to {}{}", with_commas(main.intervals),
-                                human_seconds(main.lower_quartile_seconds), human_seconds(main.upper_quartile_seconds),
-                                doubtful ? ": do not rely on it" : ""),
-                doubtful ? kWarn : kDim);
+    screen.line("", fmt::format("median of {}; the middle half took {} to {}", with_commas(main.intervals),
+                                human_seconds(main.lower_quartile_seconds), human_seconds(main.upper_quartile_seconds)),
+                kDim);
+    if (main.intervals < kFewIntervals) {
+      screen.line("", "do not rely on it: these are few steps", kWarn);
+    } else if (spread > kWideSpread) {
+      screen.line("", "do not rely on it: the steps differ widely", kWarn);
+    }
   }
   screen.line("", fmt::format("the first step ended {} after torch was imported", human_seconds(main.first_seconds)), kDim);
-  screen.line("", keep_end(fmt::format("{} at {}", main.name, main.site), screen.room()), kDim);
+  screen.line("", keep_end(fmt::format("{} at {}", main.name, place(main.site)), screen.room()), kDim);
   for (std::size_t i = 1; i < std::min<std::size_t>(run.steps.size(), 3); ++i) {
     const StepSeries& other = run.steps[i];
-    screen.line("", keep_end(fmt::format("also {} steps, {} at {}", with_commas(other.count), other.name, other.site),
+    screen.line("", keep_end(fmt::format("also {} steps, {} at {}", with_commas(other.count), other.name, place(other.site)),
                              screen.room()),
                 kDim);
   }
@@ -167,9 +183,8 @@ void add_versus(Screen& screen, const RunReport& report) {
   if (!report.versus) {
     screen.line("versus", "not run with " + arguments + ", because the run above did not end well", kWarn);
   } else if (const auto ratio = report.speed_ratio()) {
-    screen.line("versus", fmt::format("{}   with {}: the run above was {:.2f} times as fast",
-                                      rate(report.versus->steps.front()), arguments, *ratio),
-                *ratio >= 1 ? kGood : "");
+    screen.line("versus", fmt::format("{}   with {}", rate(report.versus->steps.front()), arguments));
+    screen.line("", fmt::format("the run above was {:.2f} times as fast", *ratio), *ratio >= 1 ? kGood : "");
   } else if (report.versus->status != 0) {
     screen.line("versus", fmt::format("with {}: ended with status {}", arguments, report.versus->status), kBad);
   } else {
@@ -206,7 +221,7 @@ void add_events(Screen& screen, std::string_view label, const std::vector<Counte
     std::string name = keep_start(events[i].name, name_width);
     name.append(name_width - length_of(name), ' ');
     const std::string text = fmt::format("{:>{}}  {}  ", with_commas(events[i].count), count_width, name);
-    screen.line(i == 0 ? label : "", text + keep_end(place(events[i]), screen.room() - length_of(text)), code);
+    screen.line(i == 0 ? label : "", text + keep_end(place(events[i].site), screen.room() - length_of(text)), code);
   }
   if (events.size() > shown) {
     const std::vector<Counted> rest(events.begin() + static_cast<std::ptrdiff_t>(shown), events.end());

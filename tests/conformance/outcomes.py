@@ -29,7 +29,7 @@ class Outcome:
 def write(path: Path, outcomes: list[Outcome], with_detail: bool = True) -> None:
     lines = [HEADER]
     for o in sorted(outcomes, key=lambda o: o.test):
-        # Details of bad outcomes carry addresses and numbers that differ between runs; a committed table leaves them out.
+        # Details of bad outcomes carry numbers that differ between runs; a committed table leaves them out.
         detail = o.detail if with_detail or o.outcome == "skipped" else ""
         lines.append(f"{o.test}\t{o.outcome}\t{o.needs}\t{detail}".replace("\r", " "))
     path.write_text("\n".join(lines) + "\n")

@@ -6,7 +6,7 @@
     python tests/conformance/run_test_mps.py FILE --table now.tsv --against before.tsv     what changed; 1 if worse
     python tests/conformance/run_test_mps.py FILE --slice 3/10                             every tenth test, for CI
 
-Take the file from the release that is installed (for 2.13.0: github.com/pytorch/pytorch, tag v2.13.0, test/test_mps.py).
+Take the file from the release that is installed: for 2.13.0, test/test_mps.py of PyTorch's tag v2.13.0.
 Each class runs in processes of its own; a crash or a hang ends one test, and a fresh process goes on with the next.
 'Ends as on a Mac' means: as the file's own decorators say for macOS 26. Tests that ask for the shader compiler are
 counted apart, and so are those where PyTorch expects a Mac to give a wrong number and the right one came out.
@@ -144,9 +144,13 @@ def main() -> int:
     parser.add_argument("--slice", type=slice_of, metavar="K/N", help="only every Nth test, starting with the Kth")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time (default: 1)")
     parser.add_argument("--limit-s", type=float, default=60, help="seconds per test (default: 60)")
-    parser.add_argument("--limit-gib", type=float, help="memory per process (default: two thirds of the machine's, shared)")
+    parser.add_argument(
+        "--limit-gib", type=float, help="memory per process (default: two thirds of the machine's, shared)"
+    )
     parser.add_argument("--table", type=Path, metavar="OUT", help="write the outcomes there, by test name")
-    parser.add_argument("--no-detail", action="store_true", help="leave messages out of the table, as the committed one does")
+    parser.add_argument(
+        "--no-detail", action="store_true", help="leave messages out of the table, as the committed one does"
+    )
     parser.add_argument("--against", type=Path, metavar="OUTCOMES", help="print what changed; exit with 1 if worse")
     parser.add_argument("--quiet", action="store_true", help="print the table only, not the bad outcomes by cause")
     options = parser.parse_args()

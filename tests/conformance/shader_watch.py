@@ -1,7 +1,7 @@
 """Notices when a test asks for the shader compiler, so that such tests are counted apart.
 
-The rule: a test needs the shader compiler when it calls one of these entry points, whatever comes of the call. That needs
-no list of names, and it stays true when the compiler exists and the tests pass.
+The rule: a test needs the shader compiler when it calls one of these entry points, whatever comes of the call. That
+needs no list of names, and it stays true when the compiler exists and the tests pass.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Runs items one after another in a child process that may die.
 
 A worker reads one item per line and answers one JSON line per item. When it crashes or hangs, the item it was at gets
-that outcome, and a fresh worker goes on with the item after it. So a crash costs one item and one start-up, not the run.
+that outcome, and a fresh worker goes on with the item after it. So a crash costs one item and a start-up, not the run.
 """
 
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import os
 import queue
@@ -73,7 +74,7 @@ class Shepherd:
     def _start(self) -> None:
         # Answers come over a pipe of their own: a test may print anything it likes on stdout.
         read_end, write_end = os.pipe()
-        self.stderr = tempfile.TemporaryFile()
+        self.stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by _forget
         self.child = subprocess.Popen(
             [*self.command, "--answers", str(write_end)],
             stdin=subprocess.PIPE,
@@ -128,10 +129,8 @@ class Shepherd:
         return answer
 
     def _kill(self) -> None:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.child.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self.child.wait()
         self.child.stdin.close()
         self._forget()
@@ -176,7 +175,7 @@ def herd(
                     answer = shepherd.run(item)
                     with lock:
                         report(item, answer)
-            except BaseException as error:  # noqa: BLE001 - raised again by the caller's thread
+            except BaseException as error:
                 failures.append(error)
             finally:
                 shepherd.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import os
@@ -93,10 +94,8 @@ def main() -> None:
 
     warnings.simplefilter("ignore")
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tensors are small; more threads only disturb the other job
-    try:
+    with contextlib.suppress(ImportError):  # a file that needs no torch (the runner's own test)
         as_on_a_mac.pretend()
-    except ImportError:
-        pass  # a file that needs no torch (the runner's own test)
     module = load(options.file.resolve())
     shader_watch.install()
     if options.list:

@@ -1,4 +1,4 @@
-"""Watches a training step from inside: every operator that touches an mps tensor must answer with mps tensors in our heap."""
+"""Watches a training step: an operator that touches an mps tensor must answer with mps tensors in our heap."""
 
 from __future__ import annotations
 

@@ -15,7 +15,11 @@ def gan_two_optimisers():
     module = nn.ModuleDict(
         {
             "generator": nn.Sequential(
-                nn.ConvTranspose2d(8, 16, 4), nn.BatchNorm2d(16), nn.ReLU(), nn.ConvTranspose2d(16, 1, 4, 2, 1), nn.Tanh()
+                nn.ConvTranspose2d(8, 16, 4),
+                nn.BatchNorm2d(16),
+                nn.ReLU(),
+                nn.ConvTranspose2d(16, 1, 4, 2, 1),
+                nn.Tanh(),
             ),
             "critic": nn.Sequential(nn.Conv2d(1, 8, 4, 2, 1), nn.LeakyReLU(0.2), nn.Flatten(), nn.Linear(128, 1)),
         }

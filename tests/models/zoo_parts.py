@@ -15,8 +15,8 @@ def regress(module, batch):
 @entry("sgd-fused")
 def normalisations_1d():
     net = nn.Sequential(
-        nn.Conv1d(4, 8, 3, padding=1), nn.BatchNorm1d(8), nn.ReLU(), nn.GroupNorm(2, 8), nn.InstanceNorm1d(8, affine=True),
-        nn.LayerNorm(10), nn.RMSNorm(10), nn.Conv1d(8, 2, 1),
+        nn.Conv1d(4, 8, 3, padding=1), nn.BatchNorm1d(8), nn.ReLU(), nn.GroupNorm(2, 8),
+        nn.InstanceNorm1d(8, affine=True), nn.LayerNorm(10), nn.RMSNorm(10), nn.Conv1d(8, 2, 1),
     )  # fmt: skip
     return net, {"x": torch.randn(3, 4, 10), "y": torch.randn(3, 2, 10)}, regress
 
@@ -33,8 +33,8 @@ def normalisations_2d():
 @entry("adam")
 def normalisations_3d():
     net = nn.Sequential(
-        nn.Conv3d(2, 6, 3, padding=1), nn.BatchNorm3d(6), nn.ReLU(), nn.GroupNorm(3, 6), nn.InstanceNorm3d(6, affine=True),
-        nn.Conv3d(6, 1, 1),
+        nn.Conv3d(2, 6, 3, padding=1), nn.BatchNorm3d(6), nn.ReLU(), nn.GroupNorm(3, 6),
+        nn.InstanceNorm3d(6, affine=True), nn.Conv3d(6, 1, 1),
     )  # fmt: skip
     return net, {"x": torch.randn(2, 2, 4, 5, 6), "y": torch.randn(2, 1, 4, 5, 6)}, regress
 

@@ -99,7 +99,9 @@ def transformer_decoder_only():
         def __init__(self):
             super().__init__()
             self.embed, self.position = nn.Embedding(40, 32), nn.Embedding(12, 32)
-            layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
+            layer = nn.TransformerEncoderLayer(
+                32, 4, 64, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+            )
             self.body = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
             self.head = nn.Linear(32, 40, bias=False)
             self.head.weight = self.embed.weight  # tied

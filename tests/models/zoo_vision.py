@@ -67,7 +67,12 @@ def mobilenet_depthwise():
         )  # fmt: skip
 
     net = nn.Sequential(
-        nn.Conv2d(3, 8, 3, 2, 1), block(8, 12, 1), block(12, 16, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10)
+        nn.Conv2d(3, 8, 3, 2, 1),
+        block(8, 12, 1),
+        block(12, 16, 2),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(16, 10),
     )
     return net, pictures(), classify
 
@@ -120,7 +125,9 @@ def vision_transformer():
             self.patch = nn.Conv2d(3, 32, 4, 4)
             self.token = nn.Parameter(torch.zeros(1, 1, 32))
             self.position = nn.Parameter(torch.randn(1, 17, 32) * 0.02)
-            layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
+            layer = nn.TransformerEncoderLayer(
+                32, 4, 64, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+            )
             self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
             self.head = nn.Linear(32, 10)
 
@@ -162,8 +169,10 @@ def u_net():
     class UNet(nn.Module):
         def __init__(self):
             super().__init__()
+
             def two(a, b):
                 return nn.Sequential(nn.Conv2d(a, b, 3, padding=1), nn.ReLU(), nn.Conv2d(b, b, 3, padding=1), nn.ReLU())
+
             self.down1, self.down2, self.bottom = two(3, 8), two(8, 16), two(16, 32)
             self.up2, self.mix2 = nn.ConvTranspose2d(32, 16, 2, 2), two(32, 16)
             self.up1, self.mix1 = nn.ConvTranspose2d(16, 8, 2, 2), two(16, 8)
@@ -182,9 +191,7 @@ def u_net():
 
 @entry("adamax")
 def pixel_shuffle_super_resolution():
-    net = nn.Sequential(
-        nn.Conv2d(3, 16, 5, padding=2), nn.PReLU(), nn.Conv2d(16, 12, 3, padding=1), nn.PixelShuffle(2)
-    )
+    net = nn.Sequential(nn.Conv2d(3, 16, 5, padding=2), nn.PReLU(), nn.Conv2d(16, 12, 3, padding=1), nn.PixelShuffle(2))
     batch = {"x": torch.rand(2, 3, 12, 12), "y": torch.rand(2, 3, 24, 24)}
     return net, batch, lambda m, b: F.l1_loss(m(b["x"]), b["y"])
 
@@ -238,7 +245,9 @@ def group_norm_detector():
 
         def __init__(self):
             super().__init__()
-            self.trunk = nn.Sequential(nn.Conv2d(3, 16, 3, 2, 1), nn.GroupNorm(4, 16), nn.Mish(), nn.Conv2d(16, 16, 3, 2, 1))
+            self.trunk = nn.Sequential(
+                nn.Conv2d(3, 16, 3, 2, 1), nn.GroupNorm(4, 16), nn.Mish(), nn.Conv2d(16, 16, 3, 2, 1)
+            )
             self.what, self.where = nn.Conv2d(16, 5, 1), nn.Conv2d(16, 4, 1)
 
         def forward(self, x):

@@ -1,7 +1,7 @@
 """Runs one pair on both devices and says what came of it.
 
 The kernels are the CPU's own, so results are first held against each other to the bit. Only where that fails does a
-tolerance come in: PyTorch's default for the dtype, the OpInfo's own override, or a line of tolerances.tsv with its reason.
+tolerance come in: PyTorch's default for the dtype, the OpInfo's own, or a line of tolerances.tsv with its reason.
 """
 
 from __future__ import annotations
@@ -17,9 +17,13 @@ import torch
 import torch.utils._pytree as pytree
 from expectations import Expectation, Pair, dtype_of
 from torch.testing._internal.common_utils import TestCase
+from torch.utils._python_dispatch import TorchDispatchMode
 
 # What running a pair can come to, before anybody asks what was expected.
 SAME, CLOSE, RANDOM, DIFFERS, RAISED, NOTHING = "same", "close", "random", "differs", "raised", "nothing"
+
+# MPS computes these in float32 whatever the input; the CPU's half kernels are far less exact, and take a minute.
+WIDE_REFERENCE = ("grid_sampler_2d", "grid_sampler_3d")
 
 
 @dataclasses.dataclass
@@ -28,14 +32,19 @@ class Ran:
     detail: str = ""
     exception: str = ""  # the type's name, when the device raised
     reference_raised: bool = False  # the CPU refused the same call
+    widened: bool = False  # the CPU refused the dtype, and was asked in a wider one
 
 
 class Raised(Exception):
     """The device raised; the original is the cause. Told apart from an error of the reference or of this harness."""
 
+    def __init__(self, where: str, reference_raises: Callable[[], bool] = lambda: False):
+        super().__init__(where)
+        self.reference_raises = reference_raises
+
 
 class ReferenceRaised(Exception):
-    """The CPU raised where the device did not."""
+    """The CPU raised where the device did not; the original is the cause."""
 
 
 class _Judge(TestCase):
@@ -63,42 +72,168 @@ TOLERANCES = load_tolerances()
 def run(pair: Pair, op, expectation: Expectation, device: str) -> Ran:
     torch.manual_seed(0)
     tolerances = TOLERANCES.get((pair.direction, pair.key, pair.dtype), expectation.tolerances) or (None, None)
+    comparison = Comparison(op, device, tolerances)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             if pair.direction == "errors":
-                return _run_errors(op, device)
-            return _run_samples(op, dtype_of(pair.dtype), pair.direction == "gradient", tolerances, device)
+                ran = run_errors(op, device)
+            else:
+                ran = comparison.run(dtype_of(pair.dtype), gradient=pair.direction == "gradient")
         except Raised as raised:
             error = raised.__cause__
-            return Ran(RAISED, f"{raised}: {_text(error)}", type(error).__name__, _reference_also_raises(raised))
+            ran = Ran(RAISED, f"{raised}: {_text(error)}", type(error).__name__, raised.reference_raises())
         except ReferenceRaised as raised:
-            return Ran(DIFFERS, f"only the CPU raised: {_text(raised.__cause__)}", reference_raised=True)
+            ran = Ran(DIFFERS, f"only the CPU raised: {_text(raised.__cause__)}", reference_raised=True)
         except AssertionError as error:
-            return Ran(DIFFERS, _text(error))
+            ran = Ran(DIFFERS, _text(error))
+    ran.widened = comparison.widened
+    return ran
 
 
-def _run_errors(op, device: str) -> Ran:
+def run_errors(op, device: str) -> Ran:
+    """Inputs that must be refused, each with the exception's type and text."""
     count = 0
     for i, error in _each(lambda: op.error_inputs(device, set_seed=True)):
         count += 1
-        sample = error.sample_input
         try:
-            op(sample.input, *sample.args, **sample.kwargs)
+            _call(op, error.sample_input)
         except NotImplementedError as e:
             return Ran(RAISED, f"sample {i}: {_text(e)}", type(e).__name__)
         except error.error_type as e:
             if not re.search(error.error_regex, str(e)):
                 return Ran(DIFFERS, f"sample {i}: says {_text(e)!r} where {error.error_regex!r} was expected")
-        except Exception as e:  # noqa: BLE001 - any other type is the finding
+        except Exception as e:
             return Ran(DIFFERS, f"sample {i}: {type(e).__name__} where {error.error_type} was expected: {_text(e)}")
         else:
             return Ran(DIFFERS, f"sample {i}: no exception where {error.error_type} {error.error_regex!r} was expected")
     return Ran(SAME) if count else Ran(NOTHING, "no error inputs")
 
 
+class Comparison:
+    """Values, and gradients, of one operator over all its sample inputs."""
+
+    def __init__(self, op, device: str, tolerances: tuple[float | None, float | None]):
+        self.op, self.device, self.tolerances = op, device, tolerances
+        self.widened = False
+
+    def run(self, dtype: torch.dtype, gradient: bool) -> Ran:
+        floating = dtype.is_floating_point or dtype.is_complex
+        conjugated = not gradient and dtype.is_complex and self.op.test_conjugated_samples
+
+        def samples():
+            return self.op.sample_inputs(
+                self.device, dtype, requires_grad=floating, include_conjugated_inputs=conjugated, set_seed=True
+            )
+
+        results = []
+        for i, sample in _each(samples):
+            result = self.run_sample(sample, gradient, f"sample {i}")
+            if result != NOTHING:
+                results.append(result)
+        if not results:
+            return Ran(NOTHING, "nothing to differentiate" if gradient else "no sample inputs")
+        return Ran(max(results, key=(SAME, CLOSE, RANDOM).index))
+
+    def run_sample(self, sample, gradient: bool, where: str) -> str:
+        cpu_sample = to_cpu(sample)
+        try:
+            out = _call(self.op, sample)
+        except Exception as e:
+            raise Raised(where, lambda: _raises(lambda: _call(self.op, cpu_sample))) from e
+        reference, cpu_sample, wider = self.reference(cpu_sample, out)
+        narrow = reference.to(out.dtype) if wider else reference
+        forward = self.hold(cpu_sample, narrow, out, f"{where}, value")
+        if not gradient:
+            return forward
+        if forward == RANDOM:  # another draw has another gradient
+            return NOTHING
+        backward = self.run_gradient(sample, out, cpu_sample, reference, f"{where}, gradient")
+        return NOTHING if backward == NOTHING else max(forward, backward, key=(SAME, CLOSE).index)
+
+    def run_gradient(self, sample, out, cpu_sample, reference, where: str) -> str:
+        outs, references = _differentiable(out), _differentiable(reference)
+        inputs, cpu_inputs = _differentiable(_arguments(sample)), _differentiable(_arguments(cpu_sample))
+        JUDGE.assertEqual(len(references), len(outs), msg=f"{where}: how many outputs need one")
+        if not outs or not inputs:
+            return NOTHING
+        # Drawn as float64, since not every dtype has a random kernel.
+        seeds = [torch.rand(t.shape, dtype=torch.float64).to(t.dtype) for t in references]
+        expected, reference_error = None, None
+        try:
+            expected = torch.autograd.grad(references, cpu_inputs, seeds, allow_unused=True)
+        except Exception as e:
+            reference_error = e
+        try:
+            on_device = [seed.to(self.device, o.dtype) for seed, o in zip(seeds, outs, strict=True)]
+            got = torch.autograd.grad(outs, inputs, on_device, allow_unused=True)
+        except Exception as e:
+            raise Raised(where, lambda: expected is None) from e
+        if expected is None:
+            raise ReferenceRaised(where) from reference_error
+        if any(
+            a.dtype != b.dtype for a, b in zip(cpu_inputs, inputs, strict=True)
+        ):  # the reference ran in a wider type
+            expected = tuple(None if e is None else e.to(x.dtype) for e, x in zip(expected, inputs, strict=True))
+        return self.equal(expected, got, where)
+
+    def reference(self, cpu_sample, out):
+        """(The CPU's result, the sample it came from, whether that one is wider)."""
+        narrow_types = (torch.float16, torch.bfloat16)
+        if self.op.name in WIDE_REFERENCE and cpu_sample.input.dtype in narrow_types:
+            wide = _widened(cpu_sample)
+            return _call(self.op, wide), wide, True
+        try:
+            return _call(self.op, cpu_sample), cpu_sample, False
+        except NotImplementedError as e:
+            if not torch.is_tensor(out):
+                raise ReferenceRaised from e
+        except Exception as e:
+            raise ReferenceRaised from e
+        self.widened, wide = True, _widened(cpu_sample)
+        try:
+            return _call(self.op, wide), wide, True
+        except Exception as e:
+            raise ReferenceRaised from e
+
+    def hold(self, cpu_sample, reference, out, where: str) -> str:
+        try:
+            return self.equal(reference, out, where)
+        except AssertionError:
+            # The devices draw from different streams, so of a random result only shape, dtype and layout can agree.
+            if not _draws_random_numbers(self.op, cpu_sample):
+                raise
+            JUDGE.assertEqual(_metadata(reference), _metadata(out), msg=f"{where}: metadata of a random result")
+            return RANDOM
+
+    def equal(self, reference, out, where: str) -> str:
+        try:
+            JUDGE.assertEqual(reference, out, atol=0, rtol=0)
+            return SAME
+        except AssertionError:
+            atol, rtol = self.tolerances
+            JUDGE.assertEqual(reference, out, atol=atol, rtol=rtol, msg=lambda text: f"{where}: {text}")
+            return CLOSE
+
+
+class _Draws(TorchDispatchMode):
+    """Notices operators that PyTorch itself tags as depending on a generator's seed."""
+
+    seen = False
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen = self.seen or torch.Tag.nondeterministic_seeded in func.tags
+        return func(*args, **(kwargs or {}))
+
+
+def _draws_random_numbers(op, cpu_sample) -> bool:
+    with _Draws() as draws:
+        _call(op, cpu_sample)
+    return draws.seen
+
+
 def _each(make: Callable[[], Iterator]) -> Iterator:
-    """(index, item). Making inputs runs operators as well, when the iterator is made or at any step: a refusal there is one."""
+    """(index, item). Making inputs runs operators too, when the iterator is made or at any step: that can be refused."""
     i = 0
     try:
         items = iter(make())
@@ -110,132 +245,32 @@ def _each(make: Callable[[], Iterator]) -> Iterator:
         raise Raised(f"sample {i}, making it") from e
 
 
-def _run_samples(op, dtype, gradient: bool, tolerances, device: str) -> Ran:
-    floating = dtype.is_floating_point or dtype.is_complex
-    conjugated = not gradient and dtype.is_complex and op.test_conjugated_samples
-
-    def samples():
-        return op.sample_inputs(
-            device, dtype, requires_grad=floating, include_conjugated_inputs=conjugated, set_seed=True
-        )
-
-    worst, compared = SAME, 0
-    for i, sample in _each(samples):
-        result = _run_sample(op, sample, gradient, tolerances, f"sample {i}", device)
-        if result != NOTHING:
-            compared += 1
-            worst = max(worst, result, key=(SAME, CLOSE, RANDOM).index)
-    if not compared:
-        return Ran(NOTHING, "nothing to differentiate" if gradient else "no sample inputs")
-    return Ran(worst)
-
-
-def _run_sample(op, sample, gradient: bool, tolerances, where: str, device: str) -> str:
-    cpu_sample = to_cpu(sample)
-    try:
-        out = _call(op, sample)
-    except Exception as e:
-        raised = Raised(where)
-        raised.retry = lambda: _call(op, cpu_sample)
-        raise raised from e
-    reference, cpu_sample = _reference(op, cpu_sample, out)
-    forward = _hold(op, cpu_sample, reference, out, tolerances, f"{where}, value")
-    if not gradient or forward == RANDOM:  # another draw has another gradient
-        return forward if not gradient else NOTHING
-
-    outs, inputs = _differentiable(out), _differentiable((sample.input, sample.args, sample.kwargs))
-    references, cpu_inputs = (
-        _differentiable(reference),
-        _differentiable((cpu_sample.input, cpu_sample.args, cpu_sample.kwargs)),
-    )
-    JUDGE.assertEqual(len(references), len(outs), msg=f"{where}: how many outputs need a gradient")
-    if not outs or not inputs:
-        return NOTHING
-    seeds = [torch.rand(t.shape, dtype=torch.float64).to(t.dtype) for t in references]
-    try:
-        expected = torch.autograd.grad(references, cpu_inputs, seeds, allow_unused=True)
-    except Exception as e:
-        expected, reference_error = None, e
-    try:
-        got = torch.autograd.grad(
-            outs, inputs, [s.to(device, o.dtype) for s, o in zip(seeds, outs, strict=True)], allow_unused=True
-        )
-    except Exception as e:
-        raised = Raised(f"{where}, gradient")
-        raised.also = expected is None
-        raise raised from e
-    if expected is None:
-        raise ReferenceRaised(where) from reference_error
-    if any(a.dtype != b.dtype for a, b in zip(cpu_inputs, inputs, strict=True)):  # the reference ran in a wider type
-        expected = [None if e is None else e.to(x.dtype) for e, x in zip(expected, inputs, strict=True)]
-        got = list(got)
-    return max(forward, _equal(expected, got, tolerances, f"{where}, gradient"), key=(SAME, CLOSE).index)
-
-
-def _hold(op, cpu_sample, reference, out, tolerances, where: str) -> str:
-    try:
-        return _equal(reference, out, tolerances, where)
-    except AssertionError:
-        # An operator that does not agree with itself is random: then its shape, dtype and layout are what can agree.
-        again = _call(op, cpu_sample)
-        try:
-            _equal(reference, again, (None, None), where)
-        except AssertionError:
-            _same_metadata(reference, out, where)
-            return RANDOM
-        raise
-
-
-def _equal(reference, out, tolerances, where: str) -> str:
-    try:
-        JUDGE.assertEqual(reference, out, atol=0, rtol=0)
-        return SAME
-    except AssertionError:
-        atol, rtol = tolerances
-        JUDGE.assertEqual(reference, out, atol=atol, rtol=rtol, msg=lambda text: f"{where}: {text}")
-        return CLOSE
-
-
-def _same_metadata(reference, out, where: str) -> None:
-    def metadata(tree):
-        return [(t.shape, t.dtype, t.layout) for t in pytree.tree_leaves(tree) if torch.is_tensor(t)]
-
-    JUDGE.assertEqual(metadata(reference), metadata(out), msg=f"{where}: shape, dtype, layout of a random result")
-
-
-def _reference(op, cpu_sample, out):
-    """The CPU's result, and the sample it was computed from: a wider one where the CPU has no kernel for the dtype."""
-    try:
-        return _call(op, cpu_sample), cpu_sample
-    except NotImplementedError as e:
-        if not torch.is_tensor(out):
-            raise ReferenceRaised from e
-    except Exception as e:
-        raise ReferenceRaised from e
-    wide = cpu_sample.transform(
-        lambda x: x.detach().float().requires_grad_(x.requires_grad) if torch.is_tensor(x) else x
-    )
-    try:
-        return _call(op, wide).to(out.dtype), wide
-    except Exception as e:
-        raise ReferenceRaised from e
+def _arguments(sample) -> tuple:
+    return sample.input, sample.args, sample.kwargs
 
 
 def _call(op, sample):
     return op(sample.input, *sample.args, **sample.kwargs)
 
 
-def _reference_also_raises(raised: Raised) -> bool:
-    if hasattr(raised, "retry"):
-        try:
-            raised.retry()
-        except Exception:  # noqa: BLE001 - only whether it raises
-            return True
-    return getattr(raised, "also", False)
+def _raises(call: Callable[[], object]) -> bool:
+    try:
+        call()
+    except Exception:
+        return True
+    return False
 
 
 def _differentiable(tree) -> list[torch.Tensor]:
     return [t for t in pytree.tree_leaves(tree) if torch.is_tensor(t) and t.requires_grad]
+
+
+def _metadata(tree) -> list[tuple]:
+    return [(t.shape, t.dtype, t.layout) for t in pytree.tree_leaves(tree) if torch.is_tensor(t)]
+
+
+def _widened(sample):
+    return sample.transform(lambda x: x.detach().float().requires_grad_(x.requires_grad) if torch.is_tensor(x) else x)
 
 
 def to_cpu(sample):

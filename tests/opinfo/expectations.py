@@ -1,12 +1,15 @@
-"""What PyTorch expects a Mac to do with each operator, dtype and direction: work, refuse, give another number, or not be asked.
+"""What PyTorch expects a Mac to do with an operator, dtype and direction: work, refuse, differ, or not be asked.
 
 PyTorch says only "this test is expected to fail". To tell a refusal from another number:
 
 1. An expected failure means a *refusal* (an exception), unless 2 applies. That is what the lists in common_mps are
    mostly made of: operators without an MPS kernel, dtypes that a kernel does not take, complex types.
-2. It means *another number* where wrong_numbers.tsv says so, with the reason. Those lines follow the comments in
-   common_mps (undefined order of equal elements, random masks, undefined arithmetic, uninitialised memory).
-   A line that no longer belongs to an expected failure of the installed PyTorch is an error: see `stale_lines`.
+2. It means *another number* where wrong_numbers.tsv says so, with the reason. A line stands on one of two grounds: a
+   comment where PyTorch expects the failure (undefined order of equal elements, random masks, "not close"), or
+   PyTorch's MPS sources, where the operator neither checks the dtype nor lacks a kernel for it.
+   A line that no longer belongs to an expected failure of the installed PyTorch is reported: see `stale_lines`.
+3. Where the CPU has no kernel for the dtype, PyTorch's comparison fails for want of a reference, whatever the Mac
+   does. Then nothing is known about the Mac, and computing is as right as refusing (`classify`).
 
 The modifiers come from the installed wheel, so a new PyTorch brings its own expectations.
 """
@@ -59,15 +62,16 @@ def load_wrong_numbers() -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
-class Expectations:
-    """Holds the operator databases, one per direction, each with the modifiers that PyTorch's own test applies to it."""
+# Which test of PyTorch's own file each direction mirrors: decorators may name a test.
+MIRRORED = {
+    "forward": ("TestConsistency", "test_output_match"),
+    "gradient": ("TestConsistency", "test_output_grad_match"),
+    "errors": ("TestErrorInputs", "test_error_inputs"),
+}
 
-    # Which test of PyTorch's own file each direction mirrors: decorators may name a test.
-    TESTS = {
-        "forward": ("TestConsistency", "test_output_match"),
-        "gradient": ("TestConsistency", "test_output_grad_match"),
-        "errors": ("TestErrorInputs", "test_error_inputs"),
-    }
+
+class Expectations:
+    """Holds the operator databases, one per direction, each with the modifiers that PyTorch's own test applies."""
 
     def __init__(self):
         import torch
@@ -135,9 +139,9 @@ class Expectations:
         # A gradient whose forward differs differs too.
         directions = {"gradient": ("gradient", "forward")}.get(pair.direction, (pair.direction,))
         for line in self.wrong_numbers:
-            if line["direction"] in directions and line["op"] == pair.key:
-                if line["dtypes"] == "*" or pair.dtype in line["dtypes"].split(","):
-                    return line
+            named = line["direction"] in directions and line["op"] == pair.key
+            if named and (line["dtypes"] == "*" or pair.dtype in line["dtypes"].split(",")):
+                return line
         return None
 
     def stale_lines(self) -> list[str]:
@@ -155,7 +159,7 @@ class Expectations:
         def test(self, *args, **kwargs):
             pass
 
-        cls_name, test_name = self.TESTS[pair.direction]
+        cls_name, test_name = MIRRORED[pair.direction]
         op = self.op(pair)
         for decorator in op.get_decorators(cls_name, test_name, "mps", dtype_of(pair.dtype), {"op": op}):
             test = decorator(test)

@@ -32,10 +32,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "conformance"))
 
-import classify
-import shepherd
-import table
-from expectations import Pair, match
+import classify  # noqa: E402 - the shepherd lives next door
+import shepherd  # noqa: E402
+import table  # noqa: E402
+from expectations import Pair, match  # noqa: E402
 
 WORKER = [sys.executable, str(HERE / "worker.py")]
 BATCH = 400
@@ -101,7 +101,9 @@ def main() -> int:
     parser.add_argument("--limit-s", type=float, default=60, help="seconds per pair (default: 60)")
     parser.add_argument("--table", type=Path, metavar="OUT", help="write one line per pair there, sorted")
     parser.add_argument("--detail", action="store_true", help="with the messages of bad outcomes in the table")
-    parser.add_argument("--against", type=Path, metavar="TABLE", help="an earlier table; exit with 1 if a pair got worse")
+    parser.add_argument(
+        "--against", type=Path, metavar="TABLE", help="an earlier table; exit with 1 if a pair got worse"
+    )
     options = parser.parse_args()
 
     before = table.read(options.against) if options.against else None

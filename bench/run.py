@@ -1,0 +1,118 @@
+"""How long mps takes against cpu, on this machine, in one run.
+
+    python bench/run.py                  the whole table
+    python bench/run.py --only view      workloads whose name contains this
+    python bench/run.py --rounds 400     a narrower interval
+    python bench/run.py --json           for machines
+
+Each round times both devices once, in random order, so that a slow moment of the machine hits both. The figure is the
+median of the rounds' ratios with its paired-bootstrap 95% interval; one that spans the target is undecided.
+One thread: more would measure the machine's neighbours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import random
+import sys
+import time
+
+import stats
+import torch
+from pairs import OPERATOR, STEP, WORKLOADS, Workload
+
+TARGET = {OPERATOR: 1.40, STEP: 1.03}  # operators: of the geometric mean; training steps: of each
+ROUNDS = {OPERATOR: 200, STEP: 60}
+ROUND_S = {OPERATOR: 0.002, STEP: 0.02}  # how long one side of one round should take
+
+
+def time_calls(work, calls: int) -> float:
+    began = time.perf_counter()
+    for _ in range(calls):
+        work()
+    return (time.perf_counter() - began) / calls
+
+
+def calls_per_round(work, goal_s: float) -> int:
+    for _ in range(3):
+        work()  # warm: caches, lazy initialisation
+    once = min(time_calls(work, 3) for _ in range(3))
+    return max(1, round(goal_s / once))
+
+
+def measure(workload: Workload, rounds: int, rng: random.Random) -> dict:
+    work = {device: workload.make(device) for device in ("mps", "cpu")}
+    calls = calls_per_round(work["cpu"], ROUND_S[workload.kind])
+    calls_per_round(work["mps"], ROUND_S[workload.kind])
+    times: dict[str, list[float]] = {"mps": [], "cpu": []}
+    gc.collect()
+    gc.disable()  # a collection in one side of a round is nobody's fault
+    try:
+        for _ in range(rounds):
+            for device in rng.sample(("mps", "cpu"), 2):
+                times[device].append(time_calls(work[device], calls))
+    finally:
+        gc.enable()
+    ratio = stats.paired_ratio(times["mps"], times["cpu"])
+    return {
+        "name": workload.name,
+        "kind": workload.kind,
+        "mps_us": 1e6 * sorted(times["mps"])[rounds // 2],
+        "cpu_us": 1e6 * sorted(times["cpu"])[rounds // 2],
+        "ratio": ratio.median,
+        "low": ratio.low,
+        "high": ratio.high,
+        "rounds": rounds,
+        "calls": calls,
+    }
+
+
+def verdict(value: float, target: float) -> str:
+    return "met" if value <= target else "missed"
+
+
+def print_row(row: dict) -> None:
+    target = f"<= {TARGET[STEP]:.2f}  {verdict(row['ratio'], TARGET[STEP])}" if row["kind"] == STEP else ""
+    print(
+        f"{row['name']:18} {row['mps_us']:11.2f} {row['cpu_us']:11.2f}   {row['ratio']:5.3f}  "
+        f"[{row['low']:.3f}, {row['high']:.3f}]  {target}",
+        flush=True,
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", metavar="TEXT", help="workloads whose name contains this")
+    parser.add_argument("--rounds", type=int, help="rounds per workload (default: 200 for operators, 60 for steps)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of the table")
+    parser.add_argument("--seed", type=int, default=0, help="of the order within rounds")
+    options = parser.parse_args()
+    if not torch.backends.mps.is_available():
+        parser.error("torch.backends.mps.is_available() is False: is anymps installed here, and ANYMPS not 0?")
+    chosen = [w for w in WORKLOADS if options.only in w.name]
+    if not chosen:
+        parser.error(f"no workload's name contains {options.only!r}; there are: {', '.join(w.name for w in WORKLOADS)}")
+
+    torch.set_num_threads(1)
+    rng, rows = random.Random(options.seed), []
+    if not options.json:
+        print(f"{'':18} {'mps, us':>11} {'cpu, us':>11}   ratio  95% interval    target")
+    for workload in chosen:
+        rows.append(measure(workload, options.rounds or ROUNDS[workload.kind], rng))
+        if not options.json:
+            print_row(rows[-1])
+
+    operators = [stats.Ratio(r["ratio"], r["low"], r["high"]) for r in rows if r["kind"] == OPERATOR]
+    mean = stats.geomean(operators) if operators else None
+    if options.json:
+        print(json.dumps({"workloads": rows, "operators_geomean": mean, "targets": TARGET}, indent=1))
+    elif mean:
+        print(f"{'operators, geomean':18} {'':11} {'':11}   {mean:5.3f}  {'':14}  "
+              f"<= {TARGET[OPERATOR]:.2f}  {verdict(mean, TARGET[OPERATOR])}")  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+// scaled_dot_product_attention. PyTorch's own front end asks a table that a wheel built without MPS has no row in, so
+// the front end for the device stands here; what it goes on to is what it goes on to there: one operator where no
+// gradient is asked for, a composition of others with one.
+#include <ATen/ATen.h>
+#include <torch/library.h>
+
+#include <limits>
+#include <vector>
+
+#include "backend/cpu_call.h"
+#include "backend/registration.h"
+
+namespace anymps::backend {
+namespace {
+
+std::tuple<at::Tensor, at::Tensor> attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                             const std::optional<at::Tensor>& mask, double dropout, bool causal,
+                                             const std::optional<at::Tensor>& dropout_mask, std::optional<double> scale,
+                                             bool grouped) {
+  if (dropout > 0.0) {
+    // Composed of the device's operators, so that its own generator makes the dropout.
+    return at::_scaled_dot_product_attention_math(query, key, value, mask, dropout, causal, dropout_mask, scale, grouped);
+  }
+  CpuCall cpu;
+  auto [output, weights] = at::_scaled_dot_product_attention_math(cpu(query), cpu(key), cpu(value), cpu(mask), dropout,
+                                                                  causal, cpu(dropout_mask), scale, grouped);
+  return {cpu.back(std::move(output)), cpu.back(std::move(weights))};
+}
+
+void check_arguments(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                     const std::optional<at::Tensor>& mask) {
+  TORCH_CHECK(query.dtype() == key.dtype() && query.dtype() == value.dtype(),
+              "Expected query, key, and value to have the same dtype, but got query.dtype: ", query.dtype(),
+              " key.dtype: ", key.dtype(), " and value.dtype: ", value.dtype(), " instead.");
+  TORCH_CHECK(query.device() == key.device() && query.device() == value.device(),
+              "Expected query, key, and value to have the same device type, but got query.device: ", query.device(),
+              " key.device: ", key.device(), " and value.device: ", value.device(), " instead.");
+  TORCH_CHECK(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2,
+              "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: ", query.dim(),
+              " key.dim: ", key.dim(), " and value.dim: ", value.dim(), " instead.");
+  if (!mask) return;
+  TORCH_CHECK(mask->dtype() == at::kBool || mask->dtype() == at::kFloat || mask->dtype() == query.dtype(),
+              "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: ",
+              mask->dtype(), " and  query.dtype: ", query.dtype(), " instead.");
+}
+
+at::Tensor scaled_dot_product_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                        const std::optional<at::Tensor>& mask, double dropout, bool causal,
+                                        std::optional<double> scale, bool grouped) {
+  check_arguments(query, key, value, mask);
+  if (value.numel() == 0 || query.size(-2) == 0) {
+    std::vector<std::int64_t> shape = query.sizes().vec();
+    shape.back() = value.size(-1);
+    // Adding nothing of each input keeps all three in the graph, with gradients of zero.
+    return at::zeros(shape, query.options()) + (query.sum() + key.sum() + value.sum()) * 0;
+  }
+  std::optional<at::Tensor> additive = mask;
+  if (mask && mask->dtype() == at::kBool) {
+    const at::Tensor out = at::scalar_tensor(-std::numeric_limits<double>::infinity(),
+                                             mask->options().dtype(query.dtype()));
+    additive = at::where(*mask, 0.0, out);
+  }
+  const bool wants_gradient =
+      at::GradMode::is_enabled() && (query.requires_grad() || key.requires_grad() || value.requires_grad());
+  if (wants_gradient) {
+    return std::get<0>(at::_scaled_dot_product_attention_math(query, key, value, additive, dropout, causal,
+                                                              std::nullopt, scale, grouped));
+  }
+  return std::get<0>(at::_scaled_dot_product_attention_math_for_mps(query, key, value, additive, dropout, causal,
+                                                                    std::nullopt, scale, grouped));
+}
+
+}  // namespace
+
+void register_attention(torch::Library& m) {
+  m.impl("_scaled_dot_product_attention_math_for_mps", attention);
+  m.impl("scaled_dot_product_attention", scaled_dot_product_attention);
+}
+
+void register_composite_attention(torch::Library& autograd) {
+  // At the autograd key too, or autograd would take the operator for one without a gradient.
+  autograd.impl("scaled_dot_product_attention", scaled_dot_product_attention);
+}
+
+}  // namespace anymps::backend

@@ -1,0 +1,170 @@
+// Errors that a GPU finds while a kernel runs: the host learns of them when it next waits (AcceleratorError). The CPU's
+// kernels throw at once, so for these operators the throw is kept for later and a result of the right shape returned.
+#include <ATen/ATen.h>
+#include <torch/library.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/alias_kernel.h"
+#include "backend/cpu_call.h"
+#include "backend/registration.h"
+#include "gpu/device.h"
+
+namespace anymps::backend {
+namespace {
+
+enum class Family { kGather, kScatter, kIndex, kIndexPut, kEmbeddingBag };
+
+struct DeferredOperator {
+  const char* name;
+  Family family;
+  DeviceCheck check;
+};
+
+constexpr DeferredOperator kDeferred[] = {
+    {"gather", Family::kGather, DeviceCheck::kStructured},
+    {"gather.out", Family::kGather, DeviceCheck::kStructured},
+    {"scatter.src", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter.src_out", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter_.src", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter.value", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter.value_out", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter_.value", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter.reduce", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter.reduce_out", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter_.reduce", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter.value_reduce", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter.value_reduce_out", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter_.value_reduce", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter_add", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter_add.out", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter_add_", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter_reduce.two", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter_reduce.two_out", Family::kScatter, DeviceCheck::kStructured},
+    {"scatter_reduce_.two", Family::kScatter, DeviceCheck::kStructured},
+    {"index.Tensor", Family::kIndex, DeviceCheck::kNocheck},
+    {"index.Tensor_out", Family::kIndex, DeviceCheck::kNocheck},
+    {"_index_put_impl_", Family::kIndexPut, DeviceCheck::kNocheck},
+    {"_embedding_bag", Family::kEmbeddingBag, DeviceCheck::kCheck},
+    {"_embedding_bag_forward_only", Family::kEmbeddingBag, DeviceCheck::kCheck},
+};
+
+bool is_out_of_bounds(const c10::Error& error) {
+  const std::string_view text = error.what_without_backtrace();
+  return text.find("out of bounds") != std::string_view::npos || text.find("out of range") != std::string_view::npos ||
+         text.find("num_embeddings") != std::string_view::npos;
+}
+
+class DeferredErrorKernel final : public c10::OperatorKernel {
+ public:
+  explicit DeferredErrorKernel(const DeferredOperator& row) : family_(row.family), inner_(AliasTarget::kCpuKernel, row.check) {}
+
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+    const std::size_t count = op.schema().arguments().size();
+    const std::size_t begin = stack->size() - count;
+    std::vector<c10::IValue> arguments(stack->begin() + static_cast<std::ptrdiff_t>(begin), stack->end());
+    try {
+      inner_(op, keys, stack);
+    } catch (const c10::Error& error) {
+      if (!is_out_of_bounds(error)) throw;
+      gpu::report_device_error({message(error, arguments), op.schema().name(), __FILE__, __LINE__});
+      stack->resize(begin);
+      recover(op, keys, arguments, stack);
+    }
+  }
+
+ private:
+  std::string message(const c10::Error& error, const std::vector<c10::IValue>& arguments) const {
+    const std::string text = error.what_without_backtrace();
+    switch (family_) {
+      case Family::kGather:
+        return "gather: " + text;
+      case Family::kScatter:
+        return "scatter: " + text;
+      case Family::kEmbeddingBag: {
+        const std::int64_t rows = arguments[0].toTensor().size(0);
+        const at::Tensor indices = arguments[1].toTensor().to(at::kCPU, at::kLong).contiguous();
+        for (std::int64_t i = 0; i < indices.numel(); ++i) {
+          const std::int64_t index = indices.const_data_ptr<std::int64_t>()[i];
+          if (index < 0 || index >= rows) {
+            return c10::str("Index ", i, " is out of bounds: ", index, ", range 0 to ", rows);
+          }
+        }
+        return text;
+      }
+      default:
+        return text;
+    }
+  }
+
+  // What a GPU leaves where an index was bad is undefined; what counts is the shape, and that nothing else is touched.
+  void recover(const c10::OperatorHandle& op, c10::DispatchKeySet keys, std::vector<c10::IValue>& arguments,
+               torch::jit::Stack* stack) {
+    const bool writes = op.schema().returns()[0].alias_info() != nullptr;
+    switch (family_) {
+      case Family::kGather:
+        if (writes) {
+          stack->emplace_back(arguments.back());
+        } else {
+          stack->emplace_back(at::zeros(arguments[2].toTensor().sizes(), arguments[0].toTensor().options()));
+        }
+        return;
+      case Family::kScatter:
+        stack->emplace_back(writes ? (op.schema().is_mutable() && op.schema().arguments().back().alias_info() != nullptr
+                                          ? arguments.back()
+                                          : arguments[0])
+                                   : c10::IValue(arguments[0].toTensor().clone()));
+        return;
+      case Family::kIndexPut:
+        stack->emplace_back(arguments[0]);
+        return;
+      case Family::kIndex:
+        arguments[1] = clamped(arguments[0].toTensor(), arguments[1].toOptionalTensorList());
+        break;
+      case Family::kEmbeddingBag:
+        arguments[1] = arguments[1].toTensor().clamp(0, std::max<std::int64_t>(arguments[0].toTensor().size(0) - 1, 0));
+        break;
+    }
+    stack->insert(stack->end(), arguments.begin(), arguments.end());
+    inner_(op, keys, stack);
+  }
+
+  static c10::List<std::optional<at::Tensor>> clamped(const at::Tensor& self,
+                                                      const c10::List<std::optional<at::Tensor>>& indices) {
+    c10::List<std::optional<at::Tensor>> result;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      std::optional<at::Tensor> index = indices.get(i);
+      if (index && index->defined() && at::isIntegralType(index->scalar_type(), /*includeBool=*/false)) {
+        index = index->clamp(0, std::max<std::int64_t>(self.size(static_cast<std::int64_t>(i)) - 1, 0));
+      }
+      result.push_back(index);
+    }
+    return result;
+  }
+
+  Family family_;
+  AliasKernel inner_;
+};
+
+void assert_async(const at::Tensor& self, std::string message) {
+  TORCH_CHECK(self.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
+  TORCH_CHECK(self.numel() < 2, "Boolean value of Tensor with more than one value is ambiguous");
+  CpuCall cpu;
+  if (!cpu(self).is_nonzero()) gpu::report_device_error({std::move(message), "assert_async", __FILE__, __LINE__});
+}
+
+}  // namespace
+
+void register_deferred_errors(torch::Library& m) {
+  for (const DeferredOperator& row : kDeferred) {
+    m.impl(row.name, torch::CppFunction::makeFromBoxedKernel(
+                         c10::BoxedKernel::makeFromFunctor(std::make_unique<DeferredErrorKernel>(row))));
+  }
+  m.impl("_assert_async", [](const at::Tensor& self) { assert_async(self, "Assertion failed"); });
+  m.impl("_assert_async.msg", [](const at::Tensor& self, std::string_view message) { assert_async(self, std::string(message)); });
+}
+
+}  // namespace anymps::backend

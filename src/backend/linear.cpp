@@ -1,0 +1,50 @@
+// linear: one operator on MPS, where the CPU composes it of others.
+#include <ATen/ATen.h>
+#include <torch/library.h>
+
+#include <array>
+#include <tuple>
+
+#include "backend/cpu_call.h"
+#include "backend/registration.h"
+
+namespace anymps::backend {
+namespace {
+
+at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias) {
+  TORCH_CHECK(input.is_mps() && weight.is_mps() && (!bias || !bias->defined() || bias->is_mps()),
+              "Placeholder storage has not been allocated on MPS device!");
+  TORCH_CHECK(input.scalar_type() != at::kBool && (at::isFloatingType(input.scalar_type()) || at::isComplexType(input.scalar_type())),
+              "MPS device does not support linear for non-float inputs");
+  CpuCall cpu;
+  return cpu.back(at::linear(cpu(input), cpu(weight), cpu(bias)));
+}
+
+// The products that PyTorch's formulas for the CPU's composition take, so that gradients are the CPU's to the bit.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_backward(const at::Tensor& input, const at::Tensor& grad,
+                                                               const at::Tensor& weight, std::array<bool, 3> wanted) {
+  CpuCall cpu;
+  const at::Tensor x = cpu(input);
+  const at::Tensor g = cpu(grad);
+  const at::Tensor w = cpu(weight);
+  const at::Tensor rows = g.reshape({-1, w.dim() == 1 ? 1 : w.size(0)});
+  const at::Tensor matrix = w.dim() == 1 ? w.unsqueeze(0) : w;
+  at::Tensor grad_input;
+  at::Tensor grad_weight;
+  at::Tensor grad_bias;
+  if (wanted[0]) grad_input = rows.mm(matrix.conj()).view(x.sizes());
+  if (wanted[1]) {
+    grad_weight = rows.t().mm(x.reshape({-1, x.size(-1)}).conj()).view(w.sizes());
+  }
+  if (wanted[2]) grad_bias = rows.sum(0).view(w.dim() == 1 ? at::IntArrayRef{} : at::IntArrayRef{w.size(0)});
+  return {cpu.back(grad_input), cpu.back(grad_weight), cpu.back(grad_bias)};
+}
+
+}  // namespace
+
+void register_linear(torch::Library& m) {
+  m.impl("linear", linear);
+  m.impl("linear_backward", linear_backward);
+}
+
+}  // namespace anymps::backend

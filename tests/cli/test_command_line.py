@@ -1,0 +1,79 @@
+"""Verbs, options and refusals: what a person who types a wrong thing gets to read."""
+
+import sys
+
+import pytest
+
+
+def test_help_teaches_by_example(call):
+    answer = call("--help")
+    assert answer.returncode == 0
+    for verb in ("run", "env", "cache", "completion"):
+        assert f"\n  {verb} " in answer.stdout
+    assert "anymps run train.py" in answer.stdout
+    assert "[--] COMMAND" in call("run", "--help").stdout
+
+
+def test_without_a_verb_it_helps_but_fails(call):
+    answer = call()
+    assert answer.returncode == 2
+    assert "Usage: anymps" in answer.stdout
+
+
+def test_version(call):
+    answer = call("--version")
+    assert answer.returncode == 0
+    assert answer.stdout.startswith("anymps ")
+    assert "unknown" not in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["rnu", "train.py"], "`run`"),
+        (["cash"], "`cache`"),
+        (["cache", "cler"], "`clear`"),
+        (["cache"], "info, clear"),
+        (["train.py"], "anymps run train.py"),
+        (["run"], "nothing to run"),
+        (["run", "--bogus", "train.py"], "--bogus"),
+        (["run", "--versus"], "--versus"),
+        (["run", "--versus", "'open", "true"], "never closed"),
+        (["run", "--json", "/no/such/folder/x.json", "true"], "/no/such/folder/x.json"),
+        (["env", "surplus"], "surplus"),
+        (["--bogus"], "--bogus"),
+    ],
+)
+def test_a_mistake_gets_one_line_and_status_2(call, words, expected):
+    answer = call(*words)
+    assert answer.returncode == 2
+    assert expected in answer.stderr
+    assert answer.stderr.startswith("anymps: error: ")
+    assert answer.stderr.count("\n") == 1
+    assert answer.stdout == ""
+
+
+def test_a_program_that_is_not_there(call):
+    answer = call("run", "no-such-program")
+    assert answer.returncode == 127
+    assert "no-such-program" in answer.stderr
+    assert answer.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "--quiet", "printf", "%s,", "--json", "a b", "--", "-m"],
+        ["run", "--quiet", "--", "printf", "%s,", "--json", "a b", "--", "-m"],
+        ["run", "--versus=", "--quiet", "printf", "%s,", "--json", "a b", "--", "-m"],
+    ],
+)
+def test_the_command_gets_its_words_untouched(call, words):
+    assert call(*words).stdout == "--json,a b,--,-m,"
+
+
+def test_a_script_and_a_module_get_the_environments_python(call, tmp_path):
+    (tmp_path / "tell.py").write_text("import sys; print(sys.prefix, *sys.argv[1:])")
+    script = call("run", "--quiet", "tell.py", "--x")
+    module = call("run", "--quiet", "-m", "tell", "--x")
+    assert script.stdout == module.stdout == f"{sys.prefix} --x\n"
