@@ -18,7 +18,13 @@ class ImplAccess : public c10::TensorImpl {
  public:
   static c10::intrusive_ptr<c10::TensorImpl> copy(const c10::TensorImpl& source, c10::Storage storage,
                                                   DispatchKeySet keys, c10::Device device) {
-    auto result = c10::make_intrusive<c10::TensorImpl>(DispatchKeySet(), source.dtype(), device);
+    return copy_into(c10::make_intrusive<c10::TensorImpl>(DispatchKeySet(), source.dtype(), device), source,
+                     std::move(storage), keys, device);
+  }
+
+  static c10::intrusive_ptr<c10::TensorImpl> copy_into(c10::intrusive_ptr<c10::TensorImpl> result,
+                                                       const c10::TensorImpl& source, c10::Storage storage,
+                                                       DispatchKeySet keys, c10::Device device) {
     copy_tensor_metadata(&source, result.get(), source.version_counter(), /*allow_tensor_metadata_change=*/true);
     result.get()->*(&ImplAccess::storage_) = std::move(storage);
     rekey(*result, keys, device);
@@ -50,6 +56,53 @@ DispatchKeySet mps_keys(DispatchKeySet keys) {
                       DispatchKey::AutocastMPS);
 }
 
+// Aliases live for microseconds, and making one is two allocations: each thread keeps a few to use again.
+class SpareAliases {
+ public:
+  static SpareAliases& of_this_thread() {
+    static thread_local SpareAliases spares;
+    return spares;
+  }
+
+  c10::intrusive_ptr<c10::TensorImpl> tensor(const c10::TensorImpl& source) {
+    if (tensors_.empty()) return c10::make_intrusive<c10::TensorImpl>(DispatchKeySet(), source.dtype(), kCpuDevice);
+    return tensors_.pop_back_val();
+  }
+
+  c10::intrusive_ptr<c10::StorageImpl> storage(const c10::StorageImpl& source) {
+    // data() rather than mutable_data(): looking must not break copy-on-write or deny a read-only storage.
+    c10::DataPtr view(const_cast<void*>(source.data()), kCpuDevice);
+    if (storages_.empty()) {
+      return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), source.nbytes(),
+                                                   std::move(view), alias_allocator(), source.resizable());
+    }
+    c10::intrusive_ptr<c10::StorageImpl> spare = storages_.pop_back_val();
+    spare->set_data_ptr_noswap(std::move(view));
+    spare->set_nbytes(source.nbytes());
+    spare->set_resizable(source.resizable());
+    return spare;
+  }
+
+  // Only what nobody else holds, and what nothing was attached to, may be used again.
+  void keep(at::Tensor& tensor) {
+    if (tensors_.size() == kKept || tensor.use_count() != 1) return;
+    c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
+    if (impl->autograd_meta() != nullptr) return;
+    ImplAccess::set_storage(*impl, c10::Storage());
+    tensors_.push_back(c10::intrusive_ptr<c10::TensorImpl>::reclaim(tensor.unsafeReleaseTensorImpl()));
+  }
+  void keep(c10::Storage& storage) {
+    if (storages_.size() == kKept || storage.use_count() != 1) return;
+    storage.unsafeGetStorageImpl()->set_data_ptr_noswap(c10::DataPtr(nullptr, kCpuDevice));
+    storages_.push_back(c10::intrusive_ptr<c10::StorageImpl>::reclaim(storage.unsafeReleaseStorageImpl()));
+  }
+
+ private:
+  static constexpr std::size_t kKept = 8;
+  c10::SmallVector<c10::intrusive_ptr<c10::TensorImpl>, kKept> tensors_;
+  c10::SmallVector<c10::intrusive_ptr<c10::StorageImpl>, kKept> storages_;
+};
+
 void make_mps(c10::StorageImpl& storage) {
   const std::size_t bytes = storage.nbytes();
   c10::DataPtr old = storage.set_data_ptr(c10::DataPtr(nullptr, kMpsDevice));
@@ -59,15 +112,20 @@ void make_mps(c10::StorageImpl& storage) {
 
 }  // namespace
 
+AliasCall::~AliasCall() {
+  SpareAliases& spares = SpareAliases::of_this_thread();
+  for (TensorPair& pair : tensors_) {
+    if (pair.alias.layout() == at::kStrided) spares.keep(pair.alias);
+  }
+  for (StoragePair& pair : storages_) spares.keep(pair.alias);
+}
+
 c10::Storage AliasCall::alias_storage(const c10::Storage& source) {
   c10::StorageImpl* impl = source.unsafeGetStorageImpl();
   for (const StoragePair& pair : storages_) {
     if (pair.source == impl) return pair.alias;
   }
-  // data() rather than mutable_data(): looking must not break copy-on-write or deny a read-only storage.
-  c10::DataPtr view(const_cast<void*>(impl->data()), kCpuDevice);
-  c10::Storage alias(c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), impl->nbytes(),
-                                                           std::move(view), alias_allocator(), impl->resizable()));
+  c10::Storage alias(SpareAliases::of_this_thread().storage(*impl));
   storages_.push_back({impl, alias});
   return alias;
 }
@@ -86,8 +144,9 @@ at::Tensor AliasCall::to_cpu(const at::Tensor& tensor) {
   at::Tensor alias;
   if (tensor.layout() == at::kStrided) {
     const c10::Storage& storage = impl->unsafe_storage();
-    alias = at::Tensor(ImplAccess::copy(*impl, storage ? alias_storage(storage) : c10::Storage(),
-                                        cpu_keys(impl->key_set()), kCpuDevice));
+    alias = at::Tensor(ImplAccess::copy_into(SpareAliases::of_this_thread().tensor(*impl), *impl,
+                                             storage ? alias_storage(storage) : c10::Storage(),
+                                             cpu_keys(impl->key_set()), kCpuDevice));
   } else {
     alias = sparse_to_cpu(tensor);
   }

@@ -17,6 +17,7 @@ namespace anymps::backend {
 class AliasCall {
  public:
   AliasCall() = default;
+  ~AliasCall();
   AliasCall(const AliasCall&) = delete;
   AliasCall& operator=(const AliasCall&) = delete;
 

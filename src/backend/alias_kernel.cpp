@@ -5,36 +5,53 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "backend/alias.h"
 #include "backend/generator.h"
 #include "backend/memory.h"
+#include "backend/refused_operators.h"
 #include "backend/widening.h"
 
 namespace anymps::backend {
 namespace {
 
-bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes) {
-  return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return text.starts_with(p); });
-}
+// Arguments that may lie on the CPU beside the device's tensors, on a Mac too.
+struct CpuArgument {
+  std::string_view operator_name;  // with a star at the end: all that begin so
+  std::string_view argument;       // "*" for all
+};
+constexpr CpuArgument kCpuArguments[] = {
+    {"index", "indices"},
+    {"_unsafe_index", "indices"},
+    {"_index_put_impl_", "indices"},
+    {"_foreach_*", "*"},
+};
 
-// Operators that take tensors of the CPU beside the device's, on a Mac too: indices, lengths, step counters.
-bool takes_cpu_tensors(std::string_view name) {
-  return starts_with_any(name, {"index", "_index", "_unsafe_index", "_foreach", "_fused", "_amp", "_pack_padded",
-                                "_cdist", "set_", "masked_fill", "where"}) ||
-         name.find("copy") != std::string_view::npos;
+bool may_be_on_cpu(std::string_view operator_name, std::string_view argument) {
+  return std::ranges::any_of(kCpuArguments, [&](const CpuArgument& row) {
+    const bool prefix = row.operator_name.ends_with('*');
+    const bool named = prefix ? operator_name.starts_with(row.operator_name.substr(0, row.operator_name.size() - 1))
+                              : operator_name == row.operator_name;
+    return named && (row.argument == "*" || row.argument == argument);
+  });
 }
 
 }  // namespace
 
 struct AliasKernel::Facts {
-  std::string name;          // without namespace and overload
+  explicit Facts(std::string_view name) : widening(name) {}
+
   std::string wrapper_name;  // what PyTorch's generated code calls itself in device errors
   bool writes_arguments = false;
-  bool takes_cpu_tensors = false;
   std::vector<bool> is_generator;
+  std::vector<bool> may_be_on_cpu;
+  std::optional<std::size_t> dtype_argument;
+  RefusalList refusals;
+  Widening widening;
 };
 
 AliasKernel::AliasKernel(AliasTarget target, DeviceCheck check) : target_(target), check_(check) {}
@@ -45,16 +62,18 @@ const AliasKernel::Facts& AliasKernel::facts(const c10::OperatorHandle& op) {
   const Facts* known = facts_.load(std::memory_order_acquire);
   if (known != nullptr) return *known;
   const c10::FunctionSchema& schema = op.schema();
-  auto fresh = std::make_unique<Facts>();
-  fresh->name = schema.name().substr(schema.name().find("::") + 2);
-  fresh->wrapper_name = check_ == DeviceCheck::kStructured
-                            ? "wrapper_MPS_" + fresh->name
-                            : "wrapper_MPS_" + schema.overload_name() + "_" + fresh->name;
-  fresh->takes_cpu_tensors = takes_cpu_tensors(fresh->name);
-  for (const c10::Argument& argument : schema.arguments()) {
+  const std::string name = schema.name().substr(schema.name().find("::") + 2);
+  auto fresh = std::make_unique<Facts>(name);
+  fresh->wrapper_name = check_ == DeviceCheck::kStructured ? "wrapper_MPS_" + name
+                                                           : "wrapper_MPS_" + schema.overload_name() + "_" + name;
+  for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
+    const c10::Argument& argument = schema.arguments()[i];
     fresh->writes_arguments |= argument.alias_info() != nullptr && argument.alias_info()->isWrite();
     fresh->is_generator.push_back(argument.name() == "generator");
+    fresh->may_be_on_cpu.push_back(may_be_on_cpu(name, argument.name()));
+    if (argument.name() == "dtype") fresh->dtype_argument = i;
   }
+  fresh->refusals = RefusalList(schema);
   if (facts_.compare_exchange_strong(known, fresh.get())) return *fresh.release();
   return *known;
 }
@@ -63,7 +82,7 @@ namespace {
 
 // PyTorch's own device checks, in its own words. `tensors` are the arguments before aliasing, in order.
 void check_devices(DeviceCheck check, const std::string& wrapper_name, const c10::FunctionSchema& schema,
-                   c10::ArrayRef<c10::IValue> arguments) {
+                   const std::vector<bool>& may_be_on_cpu, c10::ArrayRef<c10::IValue> arguments) {
   std::optional<c10::Device> common;
   auto look = [&](const at::Tensor& tensor, const std::string& argument) {
     if (!tensor.defined()) return;
@@ -80,6 +99,7 @@ void check_devices(DeviceCheck check, const std::string& wrapper_name, const c10
     }
   };
   for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (may_be_on_cpu[i]) continue;
     const std::string& name = schema.arguments()[i].name();
     if (arguments[i].isTensor()) {
       look(arguments[i].toTensor(), name);
@@ -137,9 +157,11 @@ void AliasKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
     sources.push_back(std::move(value));
     value = std::move(mapped);
   }
-  if (alias.has_cpu_argument() && !facts.takes_cpu_tensors && (check_ != DeviceCheck::kNocheck || alias.bystander().defined())) {
-    check_devices(check_, facts.wrapper_name, schema, sources);
+  if (alias.has_cpu_argument() && check_ != DeviceCheck::kNone &&
+      (check_ != DeviceCheck::kNocheck || alias.bystander().defined())) {
+    check_devices(check_, facts.wrapper_name, schema, facts.may_be_on_cpu, sources);
   }
+  if (!facts.refusals.empty()) facts.refusals.check(sources);
   {
     RouteScope route;
     c10::impl::ExcludeDispatchKeyGuard no_cpu_autocast(c10::DispatchKey::AutocastCPU);
@@ -154,30 +176,30 @@ void AliasKernel::call(const c10::OperatorHandle& op, const Facts& facts, torch:
     op.callBoxed(stack);
     return;
   }
-  const std::size_t count = op.schema().arguments().size();
-  const std::size_t begin = stack->size() - count;
-  std::uint64_t narrow = 0;
+  const std::size_t begin = stack->size() - op.schema().arguments().size();
+  std::uint64_t present = 0;
+  auto note = [&](c10::ScalarType dtype) { present |= dtype_bit(dtype); };
   for (std::size_t i = begin; i < stack->size(); ++i) {
     const c10::IValue& value = (*stack)[i];
-    auto note = [&](c10::ScalarType dtype) {
-      if (wider(dtype) != dtype) narrow |= std::uint64_t{1} << static_cast<unsigned>(dtype);
-    };
-    if (value.isTensor() && value.toTensor().defined()) {
-      note(value.toTensor().scalar_type());
+    if (value.isTensor()) {
+      if (value.toTensor().defined()) note(value.toTensor().scalar_type());
     } else if (value.isTensorList()) {
       for (const at::Tensor& tensor : value.toTensorList()) {
         if (tensor.defined()) note(tensor.scalar_type());
       }
-    } else if (value.isInt() && op.schema().arguments()[i - begin].name() == "dtype") {
-      note(static_cast<c10::ScalarType>(value.toInt()));
     }
   }
+  if (facts.dtype_argument) {
+    const c10::IValue& value = (*stack)[begin + *facts.dtype_argument];
+    if (value.isInt()) note(static_cast<c10::ScalarType>(value.toInt()));
+  }
+  const std::uint64_t narrow = present & facts.widening.candidates();
   if (narrow == 0) {
     op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
     return;
   }
-  if ((widened_.load(std::memory_order_relaxed) & narrow) == narrow) {
-    call_widened(op, stack);
+  if ((narrow & facts.widening.always()) != 0 || (widened_.load(std::memory_order_relaxed) & narrow) == narrow) {
+    call_widened(op, facts.widening, stack);
     return;
   }
   std::vector<c10::IValue> arguments(stack->begin() + static_cast<std::ptrdiff_t>(begin), stack->end());
@@ -186,7 +208,14 @@ void AliasKernel::call(const c10::OperatorHandle& op, const Facts& facts, torch:
   } catch (const c10::NotImplementedError&) {
     stack->resize(begin);
     stack->insert(stack->end(), arguments.begin(), arguments.end());
-    call_widened(op, stack);
+    bool computed = true;
+    try {
+      call_widened(op, facts.widening, stack);
+    } catch (const c10::NotImplementedError&) {
+      computed = false;
+    }
+    // Nothing wider has a kernel either: the caller hears about the type that was asked for.
+    if (!computed) throw;
     widened_.fetch_or(narrow, std::memory_order_relaxed);
   }
 }

@@ -13,6 +13,7 @@ enum class DeviceCheck {
   kNocheck,     // the kernel itself does, by TensorIterator
   kCheck,       // the wrapper does, in the order of the arguments
   kStructured,  // as kCheck, and the wrapper's name in the message carries no overload
+  kNone,        // nobody does: a fallback to the CPU takes any mixture
 };
 
 struct CoveredOperator {

@@ -46,7 +46,7 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (auto* trace = gpu::Trace::current()) {
     trace->record(gpu::TraceKind::kFallback, trace->intern(op.schema().name()), trace->intern(call_site()));
   }
-  AliasKernel(AliasTarget::kCpuKernel, DeviceCheck::kNocheck)(op, c10::DispatchKeySet(c10::DispatchKey::MPS), stack);
+  AliasKernel(AliasTarget::kCpuKernel, DeviceCheck::kNone)(op, c10::DispatchKeySet(c10::DispatchKey::MPS), stack);
 }
 
 bool fallback_enabled() {

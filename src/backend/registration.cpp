@@ -66,6 +66,8 @@ void register_device() {
     register_permanent_fallbacks(mps);
     register_factories(mps);
     register_copy(mps);
+    register_hot(mps);
+    register_recurrent(mps);
     register_views(mps);
     register_linear(mps);
     register_pooling(mps);
@@ -74,6 +76,10 @@ void register_device() {
     static auto* const autograd =
         new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMPS, __FILE__, __LINE__);
     register_composite_attention(*autograd);
+    register_composite_recurrent(*autograd);
+    register_rms_norm(mps);
+    register_rms_norm(*autograd);
+    register_distance(mps);
     register_quantized(mps);
     register_random(mps);
     register_deferred_errors(mps);

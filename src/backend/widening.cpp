@@ -2,61 +2,49 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
 
 namespace anymps::backend {
-namespace {
 
 using c10::ScalarType;
 
-class WidenedCall {
- public:
-  at::Tensor widen(const at::Tensor& tensor, bool written) {
-    if (!tensor.defined() || tensor.layout() != at::kStrided) return tensor;
-    const ScalarType narrow = tensor.scalar_type();
-    const ScalarType wide = wider(narrow);
-    if (wide == narrow) return tensor;
-    // Double results of a widened call would otherwise look like a request for double.
-    narrow_ = narrow;
-    at::Tensor result = tensor.to(wide);
-    if (written) written_.emplace_back(tensor, result);
-    return result;
-  }
+enum class When { kMissing, kAlways };
 
-  void widen_dtype(c10::IValue& value) {
-    const auto narrow = static_cast<ScalarType>(value.toInt());
-    const ScalarType wide = wider(narrow);
-    if (wide == narrow) return;
-    narrow_ = narrow;
-    value = static_cast<std::int64_t>(wide);
-  }
-
-  at::Tensor narrow(const at::Tensor& tensor) {
-    if (!tensor.defined()) return tensor;
-    for (auto& [original, wide] : written_) {
-      if (wide.is_same(tensor)) return original;
-    }
-    if (narrow_ && tensor.layout() == at::kStrided && tensor.scalar_type() == wider(*narrow_)) return tensor.to(*narrow_);
-    return tensor;
-  }
-
-  void write_back() {
-    for (auto& [original, wide] : written_) {
-      if (original.sizes() != wide.sizes()) original.resize_(wide.sizes());
-      original.copy_(wide);
-    }
-  }
-
- private:
-  std::optional<ScalarType> narrow_;
-  std::vector<std::pair<at::Tensor, at::Tensor>> written_;
+struct OperatorWidening {
+  std::string_view name;
+  std::uint64_t dtypes;
+  ScalarType wide;
+  When when;
 };
 
-}  // namespace
+namespace {
 
-ScalarType wider(ScalarType dtype) {
+constexpr std::uint64_t kBool = dtype_bit(c10::kBool);
+constexpr std::uint64_t kHalves = dtype_bit(c10::kHalf) | dtype_bit(c10::kBFloat16);
+constexpr std::uint64_t kIntegers = dtype_bit(c10::kByte) | dtype_bit(c10::kChar) | dtype_bit(c10::kShort) |
+                                    dtype_bit(c10::kInt) | dtype_bit(c10::kLong);
+
+// Operators that the usual way does not serve.
+constexpr OperatorWidening kOperators[] = {
+    // The CPU has kernels for floating types only, a Mac for more.
+    {"avg_pool3d", kBool, c10::kFloat, When::kMissing},
+    {"bernoulli", kBool, c10::kFloat, When::kMissing},
+    {"bernoulli_", kBool, c10::kFloat, When::kMissing},
+    {"histc", kIntegers, c10::kFloat, When::kMissing},
+    {"max_pool2d_with_indices_backward", kBool, c10::kFloat, When::kMissing},
+    {"silu", kBool, c10::kFloat, When::kMissing},
+    // Metal computes these in float32 and rounds once; the CPU's kernels round at each step, and are much slower.
+    {"grid_sampler_2d", kHalves, c10::kFloat, When::kAlways},
+    {"grid_sampler_2d_backward", kHalves, c10::kFloat, When::kAlways},
+    {"grid_sampler_3d", kHalves, c10::kFloat, When::kAlways},
+    {"grid_sampler_3d_backward", kHalves, c10::kFloat, When::kAlways},
+};
+
+ScalarType usual_wider(ScalarType dtype) {
   switch (dtype) {
     case c10::kHalf:
     case c10::kBFloat16:
@@ -76,10 +64,73 @@ ScalarType wider(ScalarType dtype) {
   }
 }
 
-void call_widened(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+constexpr std::uint64_t kUsual = kHalves | kBool | dtype_bit(c10::kComplexHalf) | dtype_bit(c10::kByte) |
+                                 dtype_bit(c10::kChar) | dtype_bit(c10::kShort) | dtype_bit(c10::kUInt16) |
+                                 dtype_bit(c10::kUInt32);
+
+class WidenedCall {
+ public:
+  explicit WidenedCall(const Widening& widening) : widening_(widening) {}
+
+  at::Tensor widen(const at::Tensor& tensor, bool written) {
+    if (!tensor.defined() || tensor.layout() != at::kStrided) return tensor;
+    const ScalarType narrow = tensor.scalar_type();
+    const ScalarType wide = widening_.wider(narrow);
+    if (wide == narrow) return tensor;
+    // Double results of a widened call would otherwise look like a request for double.
+    narrow_ = narrow;
+    at::Tensor result = tensor.to(wide);
+    if (written) written_.emplace_back(tensor, result);
+    return result;
+  }
+
+  void widen_dtype(c10::IValue& value) {
+    const auto narrow = static_cast<ScalarType>(value.toInt());
+    const ScalarType wide = widening_.wider(narrow);
+    if (wide == narrow) return;
+    narrow_ = narrow;
+    value = static_cast<std::int64_t>(wide);
+  }
+
+  at::Tensor narrow(const at::Tensor& tensor) {
+    if (!tensor.defined()) return tensor;
+    for (auto& [original, wide] : written_) {
+      if (wide.is_same(tensor)) return original;
+    }
+    if (narrow_ && tensor.layout() == at::kStrided && tensor.scalar_type() == widening_.wider(*narrow_)) return tensor.to(*narrow_);
+    return tensor;
+  }
+
+  void write_back() {
+    for (auto& [original, wide] : written_) {
+      if (original.sizes() != wide.sizes()) original.resize_(wide.sizes());
+      original.copy_(wide);
+    }
+  }
+
+ private:
+  const Widening& widening_;
+  std::optional<ScalarType> narrow_;
+  std::vector<std::pair<at::Tensor, at::Tensor>> written_;
+};
+
+}  // namespace
+
+ScalarType Widening::wider(ScalarType dtype) const {
+  return own_ != nullptr && (own_->dtypes & dtype_bit(dtype)) != 0 ? own_->wide : usual_wider(dtype);
+}
+
+Widening::Widening(std::string_view name) {
+  const auto* own = std::ranges::find(kOperators, name, &OperatorWidening::name);
+  if (own != std::end(kOperators)) own_ = own;
+  candidates_ = kUsual | (own_ != nullptr ? own_->dtypes : 0);
+  if (own_ != nullptr && own_->when == When::kAlways) always_ = own_->dtypes;
+}
+
+void call_widened(const c10::OperatorHandle& op, const Widening& widening, torch::jit::Stack* stack) {
   const c10::FunctionSchema& schema = op.schema();
   const std::size_t begin = stack->size() - schema.arguments().size();
-  WidenedCall call;
+  WidenedCall call(widening);
   for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
     const c10::Argument& argument = schema.arguments()[i];
     const bool written = argument.alias_info() != nullptr && argument.alias_info()->isWrite();

@@ -17,8 +17,8 @@ struct CommandLine {
   std::vector<std::string> command;  // for the child, untouched
 };
 
-// COMMAND begins after `--`, or at the first word that is neither an option nor the value of one. Only a verb that takes
-// a command (prefix_command) has one.
+// COMMAND begins after `--`, or at the first word that is neither an option nor the value of one. Only a verb that
+// takes a command (prefix_command) has one.
 CommandLine cut_command(const CLI::App& app, const std::vector<std::string>& words);
 
 // One line about a verb that is missing or does not exist, with the nearest that does; nothing when all is in order.

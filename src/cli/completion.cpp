@@ -81,7 +81,8 @@ std::string bash_script(const VerbEntry& root) {
     }
     cases += fmt::format("    '{}')\n", verb->path);
     if (!values.empty()) cases += fmt::format("      case \"$previous\" in\n{}      esac\n", values);
-    if (verb->takes_command) cases += "      [[ $current != -* ]] && mapfile -t COMPREPLY < <(compgen -f -- \"$current\") && return\n";
+    if (verb->takes_command)
+      cases += "      [[ $current != -* ]] && mapfile -t COMPREPLY < <(compgen -f -- \"$current\") && return\n";
     cases += fmt::format("      mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$current\") ;;\n", in_quotes(words));
   }
   return fmt::format(R"(_anymps() {{
@@ -124,7 +125,8 @@ std::string zsh_function(const VerbEntry& verb) {
   body += "\n";
   if (!verb.verbs.empty()) {
     body += "  case $state in\n    verb)\n      local -a verbs=(\n";
-    for (const VerbEntry& sub : verb.verbs) body += fmt::format("        '{}:{}'\n", sub.name, zsh_text(sub.description));
+    for (const VerbEntry& sub : verb.verbs)
+      body += fmt::format("        '{}:{}'\n", sub.name, zsh_text(sub.description));
     body += "      )\n      _describe verb verbs ;;\n    argument)\n      case $line[1] in\n";
     for (const VerbEntry& sub : verb.verbs) body += fmt::format("        {}) {}_{} ;;\n", sub.name, name, sub.name);
     body += "      esac ;;\n  esac\n";
@@ -160,7 +162,8 @@ std::string fish_script(const VerbEntry& root) {
   for (const VerbEntry* verb : all_of(root)) {
     const std::string condition = in_quotes(fish_condition(*verb));
     for (const VerbEntry& sub : verb->verbs) {
-      script += fmt::format("complete -c anymps -n '{}' -a {} -d '{}'\n", condition, sub.name, in_quotes(sub.description));
+      script +=
+          fmt::format("complete -c anymps -n '{}' -a {} -d '{}'\n", condition, sub.name, in_quotes(sub.description));
     }
     for (const OptionEntry& option : verb->options) {
       script += fmt::format("complete -c anymps -n '{}'", condition);

@@ -47,8 +47,8 @@ void print_python(const nlohmann::json& python) {
     std::string build = "CPU build";
     if (torch["cuda"].is_string()) build = "CUDA " + text_at(torch, "cuda") + " build";
     if (torch["hip"].is_string()) build = "HIP " + text_at(torch, "hip") + " build";
-    line("torch", fmt::format("{}, {}, {} threads, at {}", text_at(torch, "version"), build,
-                              torch.value("threads", 0), text_at(torch, "path")));
+    line("torch", fmt::format("{}, {}, {} threads, at {}", text_at(torch, "version"), build, torch.value("threads", 0),
+                              text_at(torch, "path")));
   } else {
     line("torch", text_at(python, "torch_error"));
   }

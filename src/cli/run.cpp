@@ -67,8 +67,7 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
     return kUsageError;
   }
 
-  const lab::RunFolder folder =
-      options.keep.empty() ? lab::RunFolder::temporary() : lab::RunFolder::kept(options.keep);
+  const lab::RunFolder folder = options.keep.empty() ? lab::RunFolder::temporary() : lab::RunFolder::kept(options.keep);
   lab::ChildCommand child{lab::with_python(command), {}};
   const std::string run_part = folder.make_part("run");
   const lab::ChildResult result = run_traced(options, child, run_part, lab::ChildOutput::kInherit);

@@ -1,8 +1,8 @@
 // The one folder in which anymps keeps what it can make again (compiled shaders, probed facts).
 //
-// It carries a CACHEDIR.TAG (bford.info/cachedir) with a line of our own below the signature. Nothing is ever deleted in
-// a folder without that line, because ANYMPS_CACHE may name any folder at all. Processes share the folder freely: files
-// in it are whole or absent, which is the duty of whoever writes one.
+// It carries a CACHEDIR.TAG (bford.info/cachedir) with a line of our own below the signature. Nothing is ever deleted
+// in a folder without that line, because ANYMPS_CACHE may name any folder at all. Processes share the folder freely:
+// files in it are whole or absent, which is the duty of whoever writes one.
 #pragma once
 
 #include <cstdint>

@@ -39,9 +39,7 @@ std::uint64_t now_ns(clockid_t clock) {
 
 Header& header_of(std::byte* base) { return *reinterpret_cast<Header*>(base); }
 std::byte* strings_of(std::byte* base) { return base + kStrings.offset; }
-std::uint32_t* string_index_of(std::byte* base) {
-  return reinterpret_cast<std::uint32_t*>(base + kStringIndex.offset);
-}
+std::uint32_t* string_index_of(std::byte* base) { return reinterpret_cast<std::uint32_t*>(base + kStringIndex.offset); }
 Tally* tallies_of(std::byte* base) { return reinterpret_cast<Tally*>(base + kTallies.offset); }
 Record* ring_of(std::byte* base) { return reinterpret_cast<Record*>(base + kRing.offset); }
 
@@ -134,8 +132,8 @@ int reserve(int file, std::size_t bytes) {
 }
 
 void say_off(const char* what, const char* folder, int error) {
-  std::fprintf(stderr, "anymps: no trace of process %ld: %s in ANYMPS_RUN=%s: %s\n", static_cast<long>(::getpid()), what,
-               folder, std::strerror(error));
+  std::fprintf(stderr, "anymps: no trace of process %ld: %s in ANYMPS_RUN=%s: %s\n", static_cast<long>(::getpid()),
+               what, folder, std::strerror(error));
 }
 
 }  // namespace
@@ -224,8 +222,8 @@ void Trace::take_over_names_and_facts(std::byte* parent) noexcept {
   for (std::size_t i = 0; i < kStringIndex.count; ++i) {
     string_index_of(base)[i] = atomic(string_index_of(parent)[i]).load(std::memory_order_acquire);
   }
-  const std::uint64_t used = std::min<std::uint64_t>(
-      atomic(header_of(parent).strings_used).load(std::memory_order_acquire), kStrings.count);
+  const std::uint64_t used =
+      std::min<std::uint64_t>(atomic(header_of(parent).strings_used).load(std::memory_order_acquire), kStrings.count);
   std::memcpy(strings_of(base), strings_of(parent), used);
   header_of(base).strings_used = used;
   for (std::size_t i = 0; i < kFactSlots; ++i) {
@@ -287,8 +285,8 @@ void Trace::record(TraceKind kind, std::uint32_t name, std::uint32_t site, std::
   tally(tally_key(kind_number, name & kIdMask, site & kIdMask), now, b);
 
   const std::uint64_t index = atomic(header_of(base).ring_next).fetch_add(1, std::memory_order_relaxed);
-  Record full{index + 1, now, std::uint64_t{kind_number} << 32 | thread_number(), std::uint64_t{name} << 32 | site, a, b,
-              c, 0};
+  Record full{
+      index + 1, now, std::uint64_t{kind_number} << 32 | thread_number(), std::uint64_t{name} << 32 | site, a, b, c, 0};
   full.check = record_check(full);
   // Release on each word keeps it behind the 0 that marks the record as unfinished.
   Record& slot = ring_of(base)[index % kRing.count];

@@ -13,13 +13,14 @@
 
 namespace anymps::gpu {
 
-// What happened. In each record `b` is the measured quantity, which the tallies add up; the other numbers are as listed.
+// What happened. In each record `b` is the measured quantity, which the tallies add up; the other numbers are as
+// listed.
 enum class TraceKind : std::uint32_t {
-  kStep = 1,     // name: optimiser class, or "step" when the script said so; a: index from 0; b: ns since the previous one
-  kEpoch,        // a: index from 0; b: ns since the previous one
-  kFallback,     // name: operator; site: the line that called it
-  kSync,         // name: "item", "synchronize", "copy to cpu"; b: ns waited, where known
-  kFloat64,      // name: operator, or the door that refused
+  kStep = 1,  // name: optimiser class, or "step" when the script said so; a: index from 0; b: ns since the previous one
+  kEpoch,     // a: index from 0; b: ns since the previous one
+  kFallback,  // name: operator; site: the line that called it
+  kSync,      // name: "item", "synchronize", "copy to cpu"; b: ns waited, where known
+  kFloat64,   // name: operator, or the door that refused
   kMemoryPeak,   // a: bytes in tensors; b: bytes held from the driver
   kOutOfMemory,  // a: bytes asked for; b: bytes in tensors then
   kMark,         // name: the text of a mark
@@ -41,7 +42,8 @@ class Trace {
     }
   }
 
-  // The id of a text; the same text has the same id. 0 stands for no text: the empty one, or one that found the table full.
+  // The id of a text; the same text has the same id. 0 stands for no text: the empty one, or one that found the table
+  // full.
   std::uint32_t intern(std::string_view text) noexcept;
 
   void record(TraceKind kind, std::uint32_t name, std::uint32_t site, std::uint64_t a = 0, std::uint64_t b = 0,

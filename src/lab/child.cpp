@@ -25,8 +25,8 @@ std::atomic<pid_t> running_child{0};
 std::atomic<bool> asked_to_stop{false};
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 
-// A terminal signals the whole foreground group, the child too; forwarding would hit it twice, and Python takes a second
-// Ctrl-C while it cleans up after the first.
+// A terminal signals the whole foreground group, the child too; forwarding would hit it twice, and Python takes a
+// second Ctrl-C while it cleans up after the first.
 bool came_from_terminal(int number, const siginfo_t& info) {
   if (number == SIGTERM) return false;
 #ifdef __APPLE__

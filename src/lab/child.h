@@ -16,9 +16,9 @@ struct ChildCommand {
 };
 
 enum class ChildOutput {
-  kInherit,   // standard output is this process's own
-  kToError,   // standard output goes to standard error
-  kCapture,   // standard output is returned
+  kInherit,  // standard output is this process's own
+  kToError,  // standard output goes to standard error
+  kCapture,  // standard output is returned
 };
 
 struct ChildResult {

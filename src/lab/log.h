@@ -1,4 +1,5 @@
-// The one logger of the tools: lines on standard error that begin with "anymps:", so that standard output stays the child's.
+// The one logger of the tools: lines on standard error that begin with "anymps:", so that standard output stays the
+// child's.
 #pragma once
 
 #include <spdlog/logger.h>

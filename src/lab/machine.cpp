@@ -168,9 +168,20 @@ Machine Machine::here() {
 }
 
 std::vector<std::pair<std::string, std::string>> telling_variables() {
-  constexpr std::array kPrefixes = {"ANYMPS", "PYTORCH_", "TORCH", "OMP_", "MKL_", "KMP_", "CUDA_VISIBLE_DEVICES",
-                                    "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME", "LD_PRELOAD",
-                                    "LD_LIBRARY_PATH", "DYLD_"};
+  constexpr std::array kPrefixes = {"ANYMPS",
+                                    "PYTORCH_",
+                                    "TORCH",
+                                    "OMP_",
+                                    "MKL_",
+                                    "KMP_",
+                                    "CUDA_VISIBLE_DEVICES",
+                                    "VIRTUAL_ENV",
+                                    "CONDA_PREFIX",
+                                    "PYTHONPATH",
+                                    "PYTHONHOME",
+                                    "LD_PRELOAD",
+                                    "LD_LIBRARY_PATH",
+                                    "DYLD_"};
   std::vector<std::pair<std::string, std::string>> found;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);

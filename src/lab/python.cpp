@@ -77,7 +77,8 @@ std::vector<std::string> split_words(std::string_view text) {
       in_word = true;
     }
   }
-  if (quote != '\0') throw std::invalid_argument(std::string("a ") + quote + " is never closed in: " + std::string(text));
+  if (quote != '\0')
+    throw std::invalid_argument(std::string("a ") + quote + " is never closed in: " + std::string(text));
   if (in_word) words.push_back(std::move(word));
   return words;
 }

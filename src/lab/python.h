@@ -17,8 +17,8 @@ std::string find_python();
 // `train.py ...` and `-m module ...` get Python in front; anything else is a program already.
 std::vector<std::string> with_python(std::vector<std::string> words);
 
-// Splits as a shell does: spaces separate, quotes and backslashes keep together. Throws std::invalid_argument on a quote
-// that is never closed.
+// Splits as a shell does: spaces separate, quotes and backslashes keep together. Throws std::invalid_argument on a
+// quote that is never closed.
 std::vector<std::string> split_words(std::string_view text);
 
 }  // namespace anymps::lab

@@ -98,13 +98,15 @@ std::vector<std::string> caveats_of(const std::vector<TraceFile>& traces) {
     if (trace.truncated) caveats.push_back(fmt::format("the trace of process {} is cut short", trace.pid));
     dropped += trace.dropped_tallies + trace.dropped_strings;
   }
-  if (dropped > 0) caveats.push_back(fmt::format("{} events came from more places than a trace can tell apart", dropped));
+  if (dropped > 0)
+    caveats.push_back(fmt::format("{} events came from more places than a trace can tell apart", dropped));
   return caveats;
 }
 
 nlohmann::json json_of(const std::vector<Counted>& events) {
   auto list = nlohmann::json::array();
-  for (const Counted& event : events) list.push_back({{"name", event.name}, {"site", event.site}, {"count", event.count}});
+  for (const Counted& event : events)
+    list.push_back({{"name", event.name}, {"site", event.site}, {"count", event.count}});
   return list;
 }
 

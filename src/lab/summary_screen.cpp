@@ -150,16 +150,19 @@ void add_steps(Screen& screen, const RunSummary& run) {
     return;
   }
   const StepSeries& main = run.steps.front();
-  const std::string what = fmt::format("{} step{}{}", with_commas(main.count), main.count == 1 ? "" : "s",
-                                       run.epochs > 0 ? fmt::format(" in {} epoch{}", run.epochs, run.epochs == 1 ? "" : "s") : "");
+  const std::string what =
+      fmt::format("{} step{}{}", with_commas(main.count), main.count == 1 ? "" : "s",
+                  run.epochs > 0 ? fmt::format(" in {} epoch{}", run.epochs, run.epochs == 1 ? "" : "s") : "");
   if (main.intervals == 0) {
     screen.line("speed", what + ", too few for a rate", kWarn);
   } else {
-    screen.line("speed", fmt::format("{}{}   {}", rate(main),
-                                     main.threads > 1 ? fmt::format(" in each of {} threads", main.threads) : "", what));
+    screen.line("speed",
+                fmt::format("{}{}   {}", rate(main),
+                            main.threads > 1 ? fmt::format(" in each of {} threads", main.threads) : "", what));
     const double spread = (main.upper_quartile_seconds - main.lower_quartile_seconds) / main.median_seconds;
-    screen.line("", fmt::format("median of {}; the middle half took {} to {}", with_commas(main.intervals),
-                                human_seconds(main.lower_quartile_seconds), human_seconds(main.upper_quartile_seconds)),
+    screen.line("",
+                fmt::format("median of {}; the middle half took {} to {}", with_commas(main.intervals),
+                            human_seconds(main.lower_quartile_seconds), human_seconds(main.upper_quartile_seconds)),
                 kDim);
     if (main.intervals < kFewIntervals) {
       screen.line("", "do not rely on it: these are few steps", kWarn);
@@ -167,13 +170,16 @@ void add_steps(Screen& screen, const RunSummary& run) {
       screen.line("", "do not rely on it: the steps differ widely", kWarn);
     }
   }
-  screen.line("", fmt::format("the first step ended {} after torch was imported", human_seconds(main.first_seconds)), kDim);
+  screen.line("", fmt::format("the first step ended {} after torch was imported", human_seconds(main.first_seconds)),
+              kDim);
   screen.line("", keep_end(fmt::format("{} at {}", main.name, place(main.site)), screen.room()), kDim);
   for (std::size_t i = 1; i < std::min<std::size_t>(run.steps.size(), 3); ++i) {
     const StepSeries& other = run.steps[i];
-    screen.line("", keep_end(fmt::format("also {} steps, {} at {}", with_commas(other.count), other.name, place(other.site)),
-                             screen.room()),
-                kDim);
+    screen.line(
+        "",
+        keep_end(fmt::format("also {} steps, {} at {}", with_commas(other.count), other.name, place(other.site)),
+                 screen.room()),
+        kDim);
   }
 }
 
@@ -199,12 +205,15 @@ void add_memory(Screen& screen, const RunSummary& run) {
   if (run.processes > 1) text += " (largest process)";
   screen.line("memory", text);
   if (memory.limit_bytes == 0) return;
-  const double share = std::min(1.0, static_cast<double>(memory.driver_bytes) / static_cast<double>(memory.limit_bytes));
+  const double share =
+      std::min(1.0, static_cast<double>(memory.driver_bytes) / static_cast<double>(memory.limit_bytes));
   const auto filled = static_cast<std::size_t>(share * kBarWidth + 0.5);
   std::string bar;
   for (std::size_t i = 0; i < kBarWidth; ++i) bar += i < filled ? "█" : "░";
   screen.line("", fmt::format("{} {:.1f} % of the limit of {}", bar, 100 * share, human_bytes(memory.limit_bytes)),
-              share > 0.9 ? kBad : share > 0.7 ? kWarn : kDim);
+              share > 0.9   ? kBad
+              : share > 0.7 ? kWarn
+                            : kDim);
 }
 
 void add_events(Screen& screen, std::string_view label, const std::vector<Counted>& events, std::string_view code) {
@@ -225,7 +234,8 @@ void add_events(Screen& screen, std::string_view label, const std::vector<Counte
   }
   if (events.size() > shown) {
     const std::vector<Counted> rest(events.begin() + static_cast<std::ptrdiff_t>(shown), events.end());
-    screen.line("", fmt::format("{:>{}}  at {} more places", with_commas(total_of(rest)), count_width, rest.size()), kDim);
+    screen.line("", fmt::format("{:>{}}  at {} more places", with_commas(total_of(rest)), count_width, rest.size()),
+                kDim);
   }
 }
 

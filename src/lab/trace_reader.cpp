@@ -83,14 +83,14 @@ void read_ring(const TraceBytes& bytes, const Header& header, TraceFile& into) {
   const std::uint64_t slots = bytes.entries(header.ring, sizeof(Record));
   for (std::uint64_t i = 0; i < slots; ++i) {
     const auto record = bytes.at<Record>(header.ring.offset + i * sizeof(Record));
-    if (record.sequence == 0 || (record.sequence - 1) % header.ring.count != i || record.check != record_check(record)) {
+    if (record.sequence == 0 || (record.sequence - 1) % header.ring.count != i ||
+        record.check != record_check(record)) {
       continue;
     }
-    into.records.push_back({record.sequence - 1, record.time_ns, static_cast<gpu::TraceKind>(record.kind_and_thread >> 32),
-                            static_cast<std::uint32_t>(record.kind_and_thread),
-                            bytes.string(header.strings, record.name_and_site >> 32),
-                            bytes.string(header.strings, record.name_and_site & 0xffff'ffff), record.a, record.b,
-                            record.c});
+    into.records.push_back(
+        {record.sequence - 1, record.time_ns, static_cast<gpu::TraceKind>(record.kind_and_thread >> 32),
+         static_cast<std::uint32_t>(record.kind_and_thread), bytes.string(header.strings, record.name_and_site >> 32),
+         bytes.string(header.strings, record.name_and_site & 0xffff'ffff), record.a, record.b, record.c});
   }
   std::ranges::sort(into.records, {}, &TraceRecord::index);
 }

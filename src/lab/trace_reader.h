@@ -56,7 +56,8 @@ struct TraceFile {
 
 TraceFile read_trace(const std::filesystem::path& path);
 
-// All traces in a run folder, in the order in which their processes started; unreadable ones included, with their error.
+// All traces in a run folder, in the order in which their processes started; unreadable ones included, with their
+// error.
 std::vector<TraceFile> read_run(const std::filesystem::path& folder);
 
 }  // namespace anymps::lab

@@ -25,7 +25,9 @@ print("trained")
 """
 
 
-@pytest.mark.parametrize(("script", "status"), [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137), ("kill -15 $$", 143)])
+@pytest.mark.parametrize(
+    ("script", "status"), [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137), ("kill -15 $$", 143)]
+)
 def test_the_status_is_the_childs(call, script, status):
     answer = call("run", "--", "sh", "-c", script)
     assert answer.returncode == status

@@ -39,13 +39,15 @@ OUTCOME_COLUMNS = (
 )
 
 
-def list_tests(file: Path, env: dict[str, str]) -> dict[str, list[str]]:
+def list_tests(file: Path, env: dict[str, str]) -> tuple[dict[str, list[str]], set[str]]:
+    """(The tests of each class, and those that want a process without others)."""
     done = subprocess.run(
         [sys.executable, str(WORKER), str(file), "--list"], env=env, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         raise SystemExit(f"cannot load {file}:\n{done.stderr[-3000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+    listing = json.loads(done.stdout.splitlines()[-1])
+    return listing["tests"], set(listing["serial"])
 
 
 def select(listing: dict[str, list[str]], options) -> dict[str, list[str]]:
@@ -63,16 +65,22 @@ def select(listing: dict[str, list[str]], options) -> dict[str, list[str]]:
     return {c: tests for c, tests in chosen.items() if tests}
 
 
-def batches(file: Path, chosen: dict[str, list[str]]):
+def batches(file: Path, chosen: dict[str, list[str]], serial: set[str]):
     for test_class, tests in chosen.items():
-        for i in range(0, len(tests), BATCH):
-            items = [f"{test_class}.{test}" for test in tests[i : i + BATCH]]
-            yield [sys.executable, str(WORKER), str(file), test_class], items
+        items = [f"{test_class}.{test}" for test in tests]
+        command = [sys.executable, str(WORKER), str(file), test_class]
+        alone = [item for item in items if item in serial]
+        others = [item for item in items if item not in serial]
+        for i in range(0, len(others), BATCH):
+            yield command, others[i : i + BATCH]
+        if alone:
+            yield command, alone
 
 
 def run(options) -> list[outcomes.Outcome]:
-    env = dict(os.environ, OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore")
-    chosen = select(list_tests(options.file, env), options)
+    env = dict(os.environ, OMP_NUM_THREADS="1")  # warnings stay as they are: tests count them
+    listing, serial = list_tests(options.file, env)
+    chosen = select(listing, options)
     total, found, began = sum(map(len, chosen.values())), [], time.monotonic()
 
     def report(test: str, answer: dict) -> None:
@@ -86,7 +94,7 @@ def run(options) -> list[outcomes.Outcome]:
             if options.table:  # a run that is stopped leaves what it found
                 outcomes.write(options.table, found, not options.no_detail)
 
-    shepherd.herd(batches(options.file, chosen), options.jobs, options.limit_s, options.limit_gib, report, env)
+    shepherd.herd(batches(options.file, chosen, serial), options.jobs, options.limit_s, options.limit_gib, report, env)
     return found
 
 

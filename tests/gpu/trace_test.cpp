@@ -219,6 +219,28 @@ TEST_F(TraceTest, ManyThreadsLoseNothing) {
   EXPECT_EQ(threads.size(), static_cast<std::size_t>(kThreads));
 }
 
+// All threads at one row and, several times over, at every slot of the ring.
+TEST_F(TraceTest, ABusyLineStaysExact) {
+  constexpr std::uint64_t kThreads = 4;
+  constexpr std::uint64_t kEach = 50'000;
+  ASSERT_EQ(in_child([] {
+              Trace* trace = Trace::current();
+              const auto name = trace->intern("item");
+              std::vector<std::thread> threads;
+              for (std::uint64_t t = 0; t < kThreads; ++t) {
+                threads.emplace_back([trace, name] {
+                  for (std::uint64_t i = 0; i < kEach; ++i) trace->record(TraceKind::kSync, name, 0, i, 1);
+                });
+              }
+              for (std::thread& thread : threads) thread.join();
+            }),
+            0);
+  const std::string bytes = files().front();
+  EXPECT_EQ(tallies_of(bytes).at("item@").count, kThreads * kEach);
+  EXPECT_EQ(tallies_of(bytes).at("item@").total, kThreads * kEach);
+  EXPECT_EQ(header_of(bytes).ring_next, kThreads * kEach);
+}
+
 TEST_F(TraceTest, AForkedChildWritesItsOwnFileAndKeepsIds) {
   ASSERT_EQ(in_child([] {
               Trace* trace = Trace::current();
@@ -227,7 +249,8 @@ TEST_F(TraceTest, AForkedChildWritesItsOwnFileAndKeepsIds) {
               trace->record(TraceKind::kMark, before, 0);
               const pid_t grandchild = ::fork();
               if (grandchild == 0) {
-                trace->record(TraceKind::kMark, before, 0);  // a stale pointer before current(): dropped, never the parent's
+                trace->record(TraceKind::kMark, before,
+                              0);  // a stale pointer before current(): dropped, never the parent's
                 Trace* own = Trace::current();
                 own->record(TraceKind::kMark, before, 0);
                 own->record(TraceKind::kMark, own->intern("from after the fork"), 0);
@@ -281,6 +304,17 @@ TEST_F(TraceTest, FullTablesDropAndSaySo) {
   const Header header = header_of(files().front());
   EXPECT_GT(header.dropped_strings, 0U);
   EXPECT_GT(header.dropped_tallies, 0U);
+  EXPECT_LE(header.strings_used, kStrings.count);
+}
+
+TEST_F(TraceTest, StringsStayInTheirSection) {
+  ASSERT_EQ(in_child([] {
+              Trace* trace = Trace::current();
+              for (int i = 0; i < 1000; ++i) trace->intern(std::to_string(i) + std::string(1000, 'x'));
+            }),
+            0);
+  const Header header = header_of(files().front());
+  EXPECT_GT(header.dropped_strings, 0U);
   EXPECT_LE(header.strings_used, kStrings.count);
 }
 

@@ -49,7 +49,9 @@ RunReport report_of(std::vector<TraceFile> traces) {
   return report;
 }
 
-std::string screen_of(const RunReport& report, std::size_t width = 80) { return summary_screen(report, {width, false}); }
+std::string screen_of(const RunReport& report, std::size_t width = 80) {
+  return summary_screen(report, {width, false});
+}
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
@@ -134,8 +136,9 @@ TEST(SummaryScreen, ShowsEachFigure) {
   trace.tallies.push_back(tally(TraceKind::kSync, "item", "train.py:5", 1234));
   trace.tallies.push_back(tally(TraceKind::kFloat64, "aten::to", "", 1));
   const std::string screen = screen_of(report_of({trace}));
-  for (const char* part : {"100.0 steps/s", "2,001 steps", "2 s after torch", "mps, torch 2.13.0", "256.0 MiB", "512.0 MiB",
-                           "50.0 % of the limit of 1.0 GiB", "1,234  item  train.py:5", "aten::to  (no Python line)"}) {
+  for (const char* part :
+       {"100.0 steps/s", "2,001 steps", "2 s after torch", "mps, torch 2.13.0", "256.0 MiB", "512.0 MiB",
+        "50.0 % of the limit of 1.0 GiB", "1,234  item  train.py:5", "aten::to  (no Python line)"}) {
     EXPECT_TRUE(has(screen, part)) << part << "\n" << screen;
   }
   EXPECT_TRUE(has(screen, "fallbacks   none")) << screen;

@@ -121,6 +121,13 @@ TEST_F(TraceReaderTest, ATornRecordIsLeftOut) {
   EXPECT_TRUE(std::ranges::none_of(trace.records, [](const TraceRecord& record) { return record.index == 3; }));
 }
 
+TEST_F(TraceReaderTest, AStringOfAnImpossibleLengthIsNone) {
+  std::string damaged = bytes_;
+  damaged[format::kStrings.offset + format::kStringAlignment + 2] = 1;  // 65,536 longer than it is
+  EXPECT_EQ(read_with(damaged).facts.count("device"), 0U);
+  EXPECT_EQ(read_with(damaged).facts.at("limit"), "1000");
+}
+
 TEST_F(TraceReaderTest, ACutFileYieldsWhatIsThere) {
   const TraceFile without_half_the_ring =
       read_with(bytes_.substr(0, format::kRing.offset + 5 * sizeof(format::Record) + 17));
@@ -133,7 +140,8 @@ TEST_F(TraceReaderTest, ACutFileYieldsWhatIsThere) {
   for (std::size_t length = 0; length < sizeof(format::Header) + 200; length += 13) read_with(bytes_.substr(0, length));
 }
 
-// Damage is put where it can do harm: the header with its offsets, the string lengths, the tally keys, the first records.
+// Damage is put where it can do harm: the header with its offsets, the string lengths, the tally keys, the first
+// records.
 TEST_F(TraceReaderTest, NoDamageCrashesIt) {
   std::mt19937_64 random(1);
   const std::vector<std::pair<std::size_t, std::size_t>> places = {
@@ -154,8 +162,8 @@ TEST_F(TraceReaderTest, NoDamageCrashesIt) {
 }
 
 TEST_F(TraceReaderTest, HostileSectionsAreRefusedOneByOne) {
-  for (const std::size_t section : {offsetof(format::Header, strings), offsetof(format::Header, tallies),
-                                    offsetof(format::Header, ring)}) {
+  for (const std::size_t section :
+       {offsetof(format::Header, strings), offsetof(format::Header, tallies), offsetof(format::Header, ring)}) {
     for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}, ~std::uint64_t{0} - 63,
                                       std::uint64_t{bytes_.size() - 1}}) {
       for (const std::size_t field : {std::size_t{0}, sizeof(std::uint64_t)}) {

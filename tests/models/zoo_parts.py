@@ -146,7 +146,7 @@ def hopfield_retrieval():
     return Net(), {"x": torch.randn(5, 6), "y": torch.randn(5, 6)}, regress
 
 
-@entry("adamax")
+@entry("adamax-foreach")
 def deep_q_learning():
     net = nn.ModuleDict({"now": nn.Linear(6, 3), "then": nn.Linear(6, 3)})
     batch = {

@@ -233,7 +233,7 @@ def _draws_random_numbers(op, cpu_sample) -> bool:
 
 
 def _each(make: Callable[[], Iterator]) -> Iterator:
-    """(index, item). Making inputs runs operators too, when the iterator is made or at any step: that can be refused."""
+    """(index, item). Making inputs runs operators too, when the iterator is made or at any step: one may be refused."""
     i = 0
     try:
         items = iter(make())

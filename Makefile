@@ -1,0 +1,95 @@
+# anymps: `make run` shows it, `make test` checks it; both set up what they need. `make help` lists the rest.
+
+PYTHON ?= python3
+VENV := .venv
+# The PyTorch that is built against, and where pip takes it from: TORCH_PIP="--index-url <a CPU index>" names an index.
+TORCH ?= torch==2.13.0
+TORCH_PIP ?=
+JOBS ?= $(shell nproc)
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+DEBIAN := build-essential cmake ninja-build ccache git python3-dev python3-venv valgrind \
+          libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libgtest-dev
+DEBIAN_LINT := clang-format-19 clang-tidy-19
+SOURCES := $(shell find src data cmake python examples/cpp -type f -not -name '*.pyc') CMakeLists.txt pyproject.toml
+
+export CCACHE_DIR ?= $(HOME)/.cache/ccache
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
+PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
+
+.PHONY: help run test test-full build cpp-tests bench lint format tidy asan tsan clean
+.DELETE_ON_ERROR:
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+build/.debian: Makefile
+	@mkdir -p build
+	@missing=""; for p in $(DEBIAN); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q "ok installed" || missing="$$missing $$p"; done; \
+	if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; fi
+	@touch $@
+
+build/.debian-lint: Makefile
+	@mkdir -p build
+	@missing=""; for p in $(DEBIAN_LINT); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q "ok installed" || missing="$$missing $$p"; done; \
+	if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; fi
+	@touch $@
+
+# A torch that is already in the environment is kept, whichever build it is.
+$(VENV)/.ready: Makefile build/.debian
+	[ -x $(VENV)/bin/python ] || $(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -c "import torch" 2>/dev/null || $(PIP) install -q $(TORCH_PIP) $(TORCH)
+	$(PIP) install -q "scikit-build-core>=0.10" numpy pyyaml pytest expecttest ruff safetensors
+	@touch $@
+
+build/.installed: $(VENV)/.ready $(SOURCES)
+	$(PIP) install -q --no-build-isolation --no-deps --force-reinstall .
+	@touch $@
+
+build: build/.installed ## .venv with torch and anymps in it
+
+run: build/.installed ## train a classifier on device="mps" and show the summary
+	$(VENV)/bin/anymps run --versus "--device cpu" examples/train_classifier.py
+
+build/tests/build.ninja: build/.debian CMakeLists.txt
+	cmake -S . -B build/tests -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_TESTS=ON >/dev/null
+
+cpp-tests: build/tests/build.ninja ## the C++ tests of the rooms without PyTorch
+	cmake --build build/tests
+	ctest --test-dir build/tests --output-on-failure
+
+test: build/.installed cpp-tests ## everything that gates a change
+	$(VENV)/bin/python -m pytest tests
+
+test-full: test ## the above, and PyTorch's own test_mps.py (TEST_MPS=path to it)
+	ANYMPS_TEST_MPS=$(TEST_MPS) $(VENV)/bin/python -m pytest tests/conformance
+
+bench: build/.installed ## mps against cpu, in one run
+	$(VENV)/bin/python bench/run.py
+	$(VENV)/bin/python bench/import_time.py
+
+lint: build/.debian-lint $(VENV)/.ready ## format and lint checks, changing nothing
+	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'examples/*.cpp' | xargs clang-format-19 --dry-run -Werror
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+format: build/.debian-lint $(VENV)/.ready ## put all files into the house's format
+	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'examples/*.cpp' | xargs clang-format-19 -i
+	$(VENV)/bin/ruff check --fix -q .
+	$(VENV)/bin/ruff format -q .
+
+tidy: build/.debian-lint build/.installed ## clang-tidy on files of recent commits (ALL=1: on all)
+	tools/tidy.sh
+
+asan: build/.debian ## the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	cmake -S . -B build/asan -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_TESTS=ON -DANYMPS_SANITIZE=address,undefined >/dev/null
+	cmake --build build/asan
+	UBSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/asan --output-on-failure
+
+tsan: build/.debian ## the C++ tests under ThreadSanitizer
+	cmake -S . -B build/tsan -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_TESTS=ON -DANYMPS_SANITIZE=thread >/dev/null
+	cmake --build build/tsan
+	TSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/tsan --output-on-failure
+
+clean: ## remove what the build made, .venv excepted
+	rm -rf build

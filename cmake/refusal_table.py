@@ -1,0 +1,57 @@
+"""Turns a list of refusals (data/refusals/*.txt) into rows of a C++ table, sorted by operator."""
+
+import pathlib
+import re
+import sys
+
+GROUPS = {
+    "floating": ["Float", "Half", "BFloat16"],
+    "integral": ["Byte", "Char", "Short", "Int", "Long", "UInt16", "UInt32", "UInt64"],
+    "complex": ["ComplexFloat", "ComplexHalf"],
+    "bool": ["Bool"],
+    "float32": ["Float"],
+    "float16": ["Half"],
+    "bfloat16": ["BFloat16"],
+    "uint8": ["Byte"],
+    "int8": ["Char"],
+    "int16": ["Short"],
+    "int32": ["Int"],
+    "int64": ["Long"],
+    "complex64": ["ComplexFloat"],
+}
+ALL = GROUPS["floating"] + GROUPS["integral"] + GROUPS["complex"] + GROUPS["bool"]
+EXCEPTIONS = {"RuntimeError": "kRuntimeError", "NotImplementedError": "kNotImplementedError", "TypeError": "kTypeError"}
+
+
+def dtype_names(text: str) -> list[str]:
+    excluded = text.startswith("not ")
+    named = [name for word in text.removeprefix("not ").split(",") for name in GROUPS[word.strip()]]
+    return [name for name in ALL if name not in named] if excluded else named
+
+
+def condition(text: str) -> str:
+    """The fields argument, dtypes and predicate of a row."""
+    if predicate := re.fullmatch(r"\[(\w+)\]", text):
+        return f'"", 0, &predicates::{predicate[1]}'
+    argument, dtypes = text.split(":")
+    mask = " | ".join(f"bit(ScalarType::{name})" for name in dtype_names(dtypes.strip()))
+    return f'"{argument.strip()}", {mask}, nullptr'
+
+
+def rows(source: str) -> list[str]:
+    found = []
+    for line in pathlib.Path(source).read_text().splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        operators, when, exception, text = (field.strip() for field in line.split("|"))
+        quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+        for operator in operators.split(","):
+            name, _, overload = operator.strip().partition(".")
+            fields = f'"{name}", "{overload or "*"}", {condition(when)}, RefusalKind::{EXCEPTIONS[exception]}, "{quoted}"'
+            found.append((name, f"{{{fields}}},"))
+    # Stable: of an operator's rows the first that applies is the one that refuses.
+    return [row for _, row in sorted(found, key=lambda item: item[0])]
+
+
+if __name__ == "__main__":
+    pathlib.Path(sys.argv[2]).write_text("\n".join(rows(sys.argv[1])) + "\n")

@@ -1,0 +1,89 @@
+// The operators that training loops live on, without boxing: the same aliasing as AliasKernel, compiled per signature.
+// Only operators whose CPU kernels take every type that the device has, and that need nothing but their arguments.
+#include <ATen/ATen.h>
+#include <ATen/Operators.h>
+#include <torch/library.h>
+
+#include <type_traits>
+
+#include "backend/cpu_call.h"
+#include "backend/registration.h"
+
+namespace anymps::backend {
+namespace {
+
+at::Tensor to_cpu(AliasCall& alias, const at::Tensor& tensor) { return alias.to_cpu(tensor); }
+template <typename T>
+const T& to_cpu(AliasCall&, const T& other) {
+  return other;
+}
+
+at::Tensor to_mps(AliasCall& alias, at::Tensor result) { return alias.to_mps(std::move(result)); }
+template <typename... Results>
+std::tuple<Results...> to_mps(AliasCall& alias, std::tuple<Results...> results) {
+  return std::apply([&](Results&... each) { return std::tuple<Results...>(alias.to_mps(std::move(each))...); }, results);
+}
+
+void check_devices(const AliasCall& alias) {
+  TORCH_CHECK(!alias.bystander().defined(),
+              "Expected all tensors to be on the same device, but found at least two devices, ", kMpsDevice, " and ",
+              alias.bystander().device(), "!");
+}
+
+template <typename Op, typename Signature>
+struct Hot;
+
+template <typename Op, typename Result, typename... Arguments>
+struct Hot<Op, Result(Arguments...)> {
+  static Result call(Arguments... arguments) {
+    AliasCall alias;
+    std::tuple cpu(to_cpu(alias, arguments)...);
+    check_devices(alias);
+    RouteScope route;
+    c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::DispatchKey::AutocastCPU);
+    constexpr c10::DispatchKeySet kCpu(c10::DispatchKey::CPU);
+    auto redispatch = [&](auto&... each) -> decltype(auto) { return Op::redispatch(kCpu, each...); };
+    if constexpr (std::is_same_v<Result, at::Tensor&>) {
+      std::apply(redispatch, cpu);
+      alias.finish();
+      // In-place operators return their first argument.
+      return std::get<0>(std::tuple<Arguments...>(arguments...));
+    } else {
+      return to_mps(alias, std::apply(redispatch, cpu));
+    }
+  }
+};
+
+template <typename Op>
+void hot(torch::Library& m, const char* name) {
+  m.impl(name, TORCH_FN((Hot<Op, typename Op::schema>::call)));
+}
+
+}  // namespace
+
+void register_hot(torch::Library& m) {
+  namespace ops = at::_ops;
+  hot<ops::add_Tensor>(m, "add.Tensor");
+  hot<ops::sub_Tensor>(m, "sub.Tensor");
+  hot<ops::mul_Tensor>(m, "mul.Tensor");
+  hot<ops::div_Tensor>(m, "div.Tensor");
+  hot<ops::add__Tensor>(m, "add_.Tensor");
+  hot<ops::sub__Tensor>(m, "sub_.Tensor");
+  hot<ops::mul__Tensor>(m, "mul_.Tensor");
+  hot<ops::div__Tensor>(m, "div_.Tensor");
+  hot<ops::neg>(m, "neg");
+  hot<ops::exp>(m, "exp");
+  hot<ops::sqrt>(m, "sqrt");
+  hot<ops::rsqrt>(m, "rsqrt");
+  hot<ops::tanh>(m, "tanh");
+  hot<ops::sigmoid>(m, "sigmoid");
+  hot<ops::eq_Scalar>(m, "eq.Scalar");
+  hot<ops::eq_Tensor>(m, "eq.Tensor");
+  hot<ops::gt_Scalar>(m, "gt.Scalar");
+  hot<ops::lt_Scalar>(m, "lt.Scalar");
+  hot<ops::fill__Scalar>(m, "fill_.Scalar");
+  hot<ops::zero_>(m, "zero_");
+  hot<ops::sum_dim_IntList>(m, "sum.dim_IntList");
+}
+
+}  // namespace anymps::backend

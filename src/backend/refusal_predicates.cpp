@@ -1,0 +1,56 @@
+#include "backend/refusal_predicates.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace anymps::backend::predicates {
+namespace {
+
+struct PoolSizes {
+  std::int64_t input_height = 1;
+  std::int64_t input_width = 1;
+  std::int64_t output_height = 1;
+  std::int64_t output_width = 1;
+
+  // Other kinds of bad input get the CPU's own refusal, so they count as neither here.
+  bool usable() const { return input_height > 0 && input_width > 0 && output_height > 0 && output_width > 0; }
+  bool shrinks() const { return input_height >= output_height && input_width >= output_width; }
+  bool grows() const { return input_height <= output_height && input_width <= output_width; }
+};
+
+PoolSizes pool_sizes(c10::ArrayRef<c10::IValue> arguments) {
+  const at::Tensor& input = arguments[0].toTensor();
+  const std::vector<std::int64_t> output = arguments[1].toIntVector();
+  if (input.dim() < 3 || output.size() != 2) return {};
+  return {input.size(-2), input.size(-1), output[0], output[1]};
+}
+
+}  // namespace
+
+bool pivot_is_false(c10::ArrayRef<c10::IValue> arguments) { return !arguments[1].toBool(); }
+
+bool sizes_grow_and_shrink(c10::ArrayRef<c10::IValue> arguments) {
+  const PoolSizes sizes = pool_sizes(arguments);
+  return sizes.usable() && !sizes.shrinks() && !sizes.grows();
+}
+
+bool input_not_divisible_by_output(c10::ArrayRef<c10::IValue> arguments) {
+  const PoolSizes sizes = pool_sizes(arguments);
+  return sizes.usable() && sizes.input_height >= sizes.output_height &&
+         (sizes.input_height % sizes.output_height != 0 || sizes.input_width % sizes.output_width != 0);
+}
+
+bool output_not_divisible_by_input(c10::ArrayRef<c10::IValue> arguments) {
+  const PoolSizes sizes = pool_sizes(arguments);
+  return sizes.usable() && sizes.input_height < sizes.output_height &&
+         (sizes.output_height % sizes.input_height != 0 || sizes.output_width % sizes.input_width != 0);
+}
+
+bool interpolation_is_bicubic(c10::ArrayRef<c10::IValue> arguments) {
+  constexpr std::int64_t kBicubic = 2;
+  return arguments[3].toInt() == kBicubic;
+}
+
+}  // namespace anymps::backend::predicates

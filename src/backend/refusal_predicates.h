@@ -1,0 +1,23 @@
+// Conditions of data/refusals/ that are not "this argument has one of these types". Each looks at the arguments of one
+// operator, in the order of its schema.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+#include <c10/util/ArrayRef.h>
+
+namespace anymps::backend::predicates {
+
+using Predicate = bool(c10::ArrayRef<c10::IValue> arguments);
+
+// linalg_lu_factor_ex, linalg_lu
+Predicate pivot_is_false;
+
+// adaptive_avg_pool2d: on a Mac it is an average pool with one window size for all outputs.
+Predicate sizes_grow_and_shrink;
+Predicate input_not_divisible_by_output;
+Predicate output_not_divisible_by_input;
+
+// grid_sampler_3d_backward
+Predicate interpolation_is_bicubic;
+
+}  // namespace anymps::backend::predicates

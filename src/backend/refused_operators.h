@@ -1,0 +1,33 @@
+// What PyTorch's MPS backend refuses operator by operator, and the CPU's kernels would compute.
+// The facts lie in data/refusals/ and are compiled in.
+#pragma once
+
+#include <ATen/core/function_schema.h>
+#include <ATen/core/ivalue.h>
+#include <c10/util/ArrayRef.h>
+
+#include <vector>
+
+namespace anymps::backend {
+
+struct Refusal;
+
+// The refusals of one operator, with its arguments found in its schema. For most operators the list is empty.
+class RefusalList {
+ public:
+  RefusalList() = default;
+  explicit RefusalList(const c10::FunctionSchema& schema);
+
+  bool empty() const { return rows_.empty(); }
+  // Throws the first refusal that applies.
+  void check(c10::ArrayRef<c10::IValue> arguments) const;
+
+ private:
+  struct Row {
+    const Refusal* refusal;
+    std::size_t argument;
+  };
+  std::vector<Row> rows_;
+};
+
+}  // namespace anymps::backend
