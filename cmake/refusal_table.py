@@ -20,7 +20,12 @@ GROUPS = {
     "complex64": ["ComplexFloat"],
 }
 ALL = GROUPS["floating"] + GROUPS["integral"] + GROUPS["complex"] + GROUPS["bool"]
-EXCEPTIONS = {"RuntimeError": "kRuntimeError", "NotImplementedError": "kNotImplementedError", "TypeError": "kTypeError"}
+EXCEPTIONS = {
+    "RuntimeError": "kRuntimeError",
+    "NotImplementedError": "kNotImplementedError",
+    "TypeError": "kTypeError",
+    "alert": "kDeterminismAlert",
+}
 
 
 def dtype_names(text: str) -> list[str]:
@@ -30,12 +35,14 @@ def dtype_names(text: str) -> list[str]:
 
 
 def condition(text: str) -> str:
-    """The fields argument, dtypes and predicate of a row."""
+    """The fields subject, argument, dtypes and predicate of a row."""
     if predicate := re.fullmatch(r"\[(\w+)\]", text):
-        return f'"", 0, &predicates::{predicate[1]}'
-    argument, dtypes = text.split(":")
-    mask = " | ".join(f"bit(ScalarType::{name})" for name in dtype_names(dtypes.strip()))
-    return f'"{argument.strip()}", {mask}, nullptr'
+        return f'Subject::kCall, "", 0, &predicates::{predicate[1]}'
+    argument, what = (part.strip() for part in text.split(":"))
+    if what == "on cpu":
+        return f'Subject::kDevice, "{argument}", 0, nullptr'
+    mask = " | ".join(f"bit(ScalarType::{name})" for name in dtype_names(what))
+    return f'Subject::kDtype, "{argument}", {mask}, nullptr'
 
 
 def rows(source: str) -> list[str]:

@@ -20,19 +20,18 @@ KEYS = ("MPS", "SparseMPS", "SparseCsrMPS")
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "coverage"
 
 
-def device_check(function, structured: bool) -> str:
-    """How PyTorch checks that the arguments share a device, which decides the text of the refusal."""
-    if function.device_check is DeviceCheckType.NoCheck:
-        return "nocheck"
-    return "structured" if structured else "check"
+def device_check(function, inherits: str | None = None) -> str:
+    """Who says no to a tensor of the CPU among the arguments, which decides the text (see src/backend/coverage.h)."""
+    iterated = function.device_check is DeviceCheckType.NoCheck or inherits == "TensorIteratorBase"
+    return "iterator" if iterated else "placeholder"
 
 
 def operators(parsed, key: str) -> list[str]:
     index = parsed.backend_indices[getattr(DispatchKey, key)]
-    rows = {str(f.func.name): device_check(f, False) for f in parsed.native_functions if index.has_kernel(f)}
+    rows = {str(f.func.name): device_check(f) for f in parsed.native_functions if index.has_kernel(f)}
     for group in get_grouped_native_functions(parsed.native_functions):
         if isinstance(group, NativeFunctionsGroup) and group.structured and index.has_kernel(group.out):
-            rows.update((str(f.func.name), device_check(f, True)) for f in group.functions())
+            rows.update((str(f.func.name), device_check(f, group.out.structured_inherits)) for f in group.functions())
     return sorted(f"{name} {check}" for name, check in rows.items())
 
 

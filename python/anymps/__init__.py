@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["in_heap"]
+__all__ = ["in_heap", "library_path"]
 
 
 def _step_aside(reason: str) -> None:
@@ -41,6 +41,11 @@ def _autoload() -> None:
         _attach.attach()
     except Exception as error:  # noqa: BLE001 - whatever it is, `import torch` must not fail for it
         _step_aside(f"could not load the device ({type(error).__name__}: {error})")
+
+
+def library_path() -> str:
+    """The shared library that gives a C++ program on libtorch the mps device."""
+    return os.path.join(os.path.dirname(__file__), "lib", "libanymps.so")
 
 
 def in_heap(tensor) -> bool:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
-import pathlib
 
 import torch
 
 
 def _load_library():
     """Global symbols, so that C++ extensions built against the device resolve to this one copy."""
-    library = pathlib.Path(__file__).parent / "lib" / "libanymps.so"
-    ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+    from anymps import library_path
+
+    ctypes.CDLL(library_path(), mode=ctypes.RTLD_GLOBAL)
     from anymps import _C
 
     return _C

@@ -1,7 +1,6 @@
 #include "backend/alias_kernel.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/op_registration/adaption.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
@@ -45,7 +44,6 @@ bool may_be_on_cpu(std::string_view operator_name, std::string_view argument) {
 struct AliasKernel::Facts {
   explicit Facts(std::string_view name) : widening(name) {}
 
-  std::string wrapper_name;  // what PyTorch's generated code calls itself in device errors
   bool writes_arguments = false;
   std::vector<bool> is_generator;
   std::vector<bool> may_be_on_cpu;
@@ -64,8 +62,6 @@ const AliasKernel::Facts& AliasKernel::facts(const c10::OperatorHandle& op) {
   const c10::FunctionSchema& schema = op.schema();
   const std::string name = schema.name().substr(schema.name().find("::") + 2);
   auto fresh = std::make_unique<Facts>(name);
-  fresh->wrapper_name = check_ == DeviceCheck::kStructured ? "wrapper_MPS_" + name
-                                                           : "wrapper_MPS_" + schema.overload_name() + "_" + name;
   for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
     const c10::Argument& argument = schema.arguments()[i];
     fresh->writes_arguments |= argument.alias_info() != nullptr && argument.alias_info()->isWrite();
@@ -80,31 +76,23 @@ const AliasKernel::Facts& AliasKernel::facts(const c10::OperatorHandle& op) {
 
 namespace {
 
-// PyTorch's own device checks, in its own words. `tensors` are the arguments before aliasing, in order.
-void check_devices(DeviceCheck check, const std::string& wrapper_name, const c10::FunctionSchema& schema,
-                   const std::vector<bool>& may_be_on_cpu, c10::ArrayRef<c10::IValue> arguments) {
-  std::optional<c10::Device> common;
-  auto look = [&](const at::Tensor& tensor, const std::string& argument) {
-    if (!tensor.defined()) return;
-    if (check == DeviceCheck::kNocheck) {
-      TORCH_CHECK(tensor.is_mps() || tensor.dim() == 0,
-                  "Expected all tensors to be on the same device, but found at least two devices, ", kMpsDevice, " and ",
-                  tensor.device(), "!");
-      return;
-    }
-    if (!common) {
-      common = tensor.device();
-    } else if (*common != tensor.device()) {
-      c10::impl::common_device_check_failure(*common, tensor, wrapper_name.c_str(), argument.c_str());
+// PyTorch's own device checks, in its own words. `arguments` are those before aliasing.
+void check_devices(DeviceCheck check, const std::vector<bool>& may_be_on_cpu, c10::ArrayRef<c10::IValue> arguments) {
+  auto look = [&](const at::Tensor& tensor) {
+    if (!tensor.defined() || tensor.is_mps()) return;
+    if (check == DeviceCheck::kIterator) {
+      TORCH_CHECK(tensor.dim() == 0, "Expected all tensors to be on the same device, but found at least two devices, ",
+                  kMpsDevice, " and ", tensor.device(), "!");
+    } else {
+      TORCH_CHECK(false, "Placeholder storage has not been allocated on MPS device!");
     }
   };
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (may_be_on_cpu[i]) continue;
-    const std::string& name = schema.arguments()[i].name();
     if (arguments[i].isTensor()) {
-      look(arguments[i].toTensor(), name);
+      look(arguments[i].toTensor());
     } else if (arguments[i].isTensorList()) {
-      for (const at::Tensor& tensor : arguments[i].toTensorVector()) look(tensor, name);
+      for (const at::Tensor& tensor : arguments[i].toTensorVector()) look(tensor);
     }
   }
 }
@@ -157,11 +145,8 @@ void AliasKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
     sources.push_back(std::move(value));
     value = std::move(mapped);
   }
-  if (alias.has_cpu_argument() && check_ != DeviceCheck::kNone &&
-      (check_ != DeviceCheck::kNocheck || alias.bystander().defined())) {
-    check_devices(check_, facts.wrapper_name, schema, facts.may_be_on_cpu, sources);
-  }
   if (!facts.refusals.empty()) facts.refusals.check(sources);
+  if (alias.has_cpu_argument() && check_ != DeviceCheck::kNone) check_devices(check_, facts.may_be_on_cpu, sources);
   {
     RouteScope route;
     c10::impl::ExcludeDispatchKeyGuard no_cpu_autocast(c10::DispatchKey::AutocastCPU);

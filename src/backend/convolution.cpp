@@ -15,31 +15,74 @@ namespace {
 using SymInts = c10::SymIntArrayRef;
 using ThreeTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
-void check_same_device(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias) {
-  TORCH_CHECK(input.device() == weight.device(), "Input type (", input.toString(), ") and weight type (",
+void check_same_type(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias) {
+  TORCH_CHECK(input.options().type_equal(weight.options()), "Input type (", input.toString(), ") and weight type (",
               weight.toString(), ") should be the same");
-  TORCH_CHECK(!bias.defined() || bias.device() == input.device(), "Input type (", input.toString(), ") and bias type (",
-              bias.toString(), ") should be the same");
+  TORCH_CHECK(!bias.defined() || input.options().type_equal(bias.options()), "Input type (", input.toString(),
+              ") and bias type (", bias.toString(), ") should be the same");
+}
+
+void check_supported(const at::Tensor& input, bool transposed) {
+  const at::ScalarType dtype = input.scalar_type();
+  TORCH_CHECK(!transposed || input.dim() != 5 || (dtype != at::kHalf && dtype != at::kBFloat16),
+              "ConvTranspose 3D with BF16 or FP16 types is not supported on MPS");
+  TORCH_CHECK(at::isFloatingType(dtype), "Convolution is supported only for Floating types");
+}
+
+bool is_channels_last_3d(const at::Tensor& input, const at::Tensor& weight) {
+  auto is = [](const at::Tensor& tensor) {
+    return tensor.suggest_memory_format(/*channels_last_strides_exact_match=*/true) == at::MemoryFormat::ChannelsLast3d;
+  };
+  return is(input) || is(weight);
 }
 
 at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
                        SymInts stride, SymInts padding, SymInts dilation, bool transposed, SymInts output_padding,
                        c10::SymInt groups) {
-  check_same_device(input, weight, bias.value_or(at::Tensor()));
+  check_same_type(input, weight, bias.value_or(at::Tensor()));
+  check_supported(input, transposed);
   CpuCall cpu;
-  return cpu.back(at::convolution_symint(cpu(input), cpu(weight), cpu(bias), stride, padding, dilation, transposed,
-                                         output_padding, std::move(groups)));
+  at::Tensor x = cpu(input);
+  at::Tensor w = cpu(weight);
+  // The CPU's algorithm for channels_last_3d sums in another order than that for contiguous tensors; a Mac's does not.
+  const bool channels_last_3d = is_channels_last_3d(x, w);
+  if (channels_last_3d) {
+    x = x.contiguous();
+    w = w.contiguous();
+  }
+  at::Tensor result =
+      at::convolution_symint(x, w, cpu(bias), stride, padding, dilation, transposed, output_padding, std::move(groups));
+  if (channels_last_3d) result = result.contiguous(at::MemoryFormat::ChannelsLast3d);
+  return cpu.back(std::move(result));
 }
 
 ThreeTensors convolution_backward(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight,
                                   SymInts stride, SymInts padding, SymInts dilation, bool transposed,
                                   SymInts output_padding, c10::SymInt groups, std::array<bool, 3> wanted) {
   CpuCall cpu;
+  at::Tensor g = cpu(grad);
+  at::Tensor x = cpu(input);
+  at::Tensor w = cpu(weight);
+  const bool channels_last_3d = is_channels_last_3d(x, w);
+  if (channels_last_3d) {
+    g = g.contiguous();
+    x = x.contiguous();
+    w = w.contiguous();
+  }
   const std::vector<c10::SymInt> bias_size{transposed ? weight.sym_size(1) * groups : weight.sym_size(0)};
-  auto [grad_input, grad_weight, grad_bias] = at::convolution_backward_symint(
-      cpu(grad), cpu(input), cpu(weight), c10::OptionalArrayRef<c10::SymInt>(bias_size), stride, padding, dilation,
-      transposed, output_padding, groups, wanted);
+  auto [grad_input, grad_weight, grad_bias] =
+      at::convolution_backward_symint(g, x, w, c10::OptionalArrayRef<c10::SymInt>(bias_size), stride, padding, dilation,
+                                      transposed, output_padding, groups, wanted);
+  if (channels_last_3d && grad_input.defined()) grad_input = grad_input.contiguous(at::MemoryFormat::ChannelsLast3d);
   return {cpu.back(std::move(grad_input)), cpu.back(std::move(grad_weight)), cpu.back(std::move(grad_bias))};
+}
+
+// Where an input of the CPU meets a weight of the device, PyTorch comes here.
+at::Tensor slow_conv2d_forward(const at::Tensor& input, const at::Tensor& weight, SymInts,
+                               const std::optional<at::Tensor>&, SymInts, SymInts) {
+  TORCH_CHECK(input.device() == weight.device(), "slow_conv2d_forward_mps: input(device='", input.device(),
+              "') and weight(device=", weight.device(), "')  must be on the same device");
+  TORCH_INTERNAL_ASSERT(false, "slow_conv2d_forward_mps should not be called for both tensors on MPS device");
 }
 
 }  // namespace
@@ -47,6 +90,7 @@ ThreeTensors convolution_backward(const at::Tensor& grad, const at::Tensor& inpu
 void register_convolution(torch::Library& m) {
   m.impl("convolution_overrideable", convolution);
   m.impl("convolution_backward_overrideable", convolution_backward);
+  m.impl("_slow_conv2d_forward", slow_conv2d_forward);
 }
 
 }  // namespace anymps::backend

@@ -8,12 +8,12 @@
 
 namespace anymps::backend {
 
-// How PyTorch's generated code checks that all arguments are on one device.
+// What PyTorch's MPS kernels say to a tensor of the CPU among their arguments. (Its generated code, which checks devices
+// for CUDA before a kernel is called, does not do so for MPS.)
 enum class DeviceCheck {
-  kNocheck,     // the kernel itself does, by TensorIterator
-  kCheck,       // the wrapper does, in the order of the arguments
-  kStructured,  // as kCheck, and the wrapper's name in the message carries no overload
-  kNone,        // nobody does: a fallback to the CPU takes any mixture
+  kIterator,     // TensorIterator's text; scalars of the CPU pass
+  kPlaceholder,  // the text of the class that brings tensors into a Metal graph
+  kNone,         // nothing: a fallback to the CPU takes any mixture
 };
 
 struct CoveredOperator {

@@ -21,46 +21,48 @@ enum class Family { kGather, kScatter, kIndex, kIndexPut, kEmbeddingBag };
 struct DeferredOperator {
   const char* name;
   Family family;
-  DeviceCheck check;
 };
 
 constexpr DeferredOperator kDeferred[] = {
-    {"gather", Family::kGather, DeviceCheck::kStructured},
-    {"gather.out", Family::kGather, DeviceCheck::kStructured},
-    {"scatter.src", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter.src_out", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter_.src", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter.value", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter.value_out", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter_.value", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter.reduce", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter.reduce_out", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter_.reduce", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter.value_reduce", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter.value_reduce_out", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter_.value_reduce", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter_add", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter_add.out", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter_add_", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter_reduce.two", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter_reduce.two_out", Family::kScatter, DeviceCheck::kStructured},
-    {"scatter_reduce_.two", Family::kScatter, DeviceCheck::kStructured},
-    {"index.Tensor", Family::kIndex, DeviceCheck::kNocheck},
-    {"index.Tensor_out", Family::kIndex, DeviceCheck::kNocheck},
-    {"_index_put_impl_", Family::kIndexPut, DeviceCheck::kNocheck},
-    {"_embedding_bag", Family::kEmbeddingBag, DeviceCheck::kCheck},
-    {"_embedding_bag_forward_only", Family::kEmbeddingBag, DeviceCheck::kCheck},
+    {"gather", Family::kGather},
+    {"gather.out", Family::kGather},
+    {"scatter.src", Family::kScatter},
+    {"scatter.src_out", Family::kScatter},
+    {"scatter_.src", Family::kScatter},
+    {"scatter.value", Family::kScatter},
+    {"scatter.value_out", Family::kScatter},
+    {"scatter_.value", Family::kScatter},
+    {"scatter.reduce", Family::kScatter},
+    {"scatter.reduce_out", Family::kScatter},
+    {"scatter_.reduce", Family::kScatter},
+    {"scatter.value_reduce", Family::kScatter},
+    {"scatter.value_reduce_out", Family::kScatter},
+    {"scatter_.value_reduce", Family::kScatter},
+    {"scatter_add", Family::kScatter},
+    {"scatter_add.out", Family::kScatter},
+    {"scatter_add_", Family::kScatter},
+    {"scatter_reduce.two", Family::kScatter},
+    {"scatter_reduce.two_out", Family::kScatter},
+    {"scatter_reduce_.two", Family::kScatter},
+    {"index.Tensor", Family::kIndex},
+    {"index.Tensor_out", Family::kIndex},
+    {"_index_put_impl_", Family::kIndexPut},
+    {"_embedding_bag", Family::kEmbeddingBag},
+    {"_embedding_bag_forward_only", Family::kEmbeddingBag},
 };
+
+bool is_iterated(Family family) { return family == Family::kIndex || family == Family::kIndexPut; }
 
 bool is_out_of_bounds(const c10::Error& error) {
   const std::string_view text = error.what_without_backtrace();
   return text.find("out of bounds") != std::string_view::npos || text.find("out of range") != std::string_view::npos ||
-         text.find("num_embeddings") != std::string_view::npos;
+         text.find("num_embeddings") != std::string_view::npos || text.find("valid range") != std::string_view::npos;
 }
 
 class DeferredErrorKernel final : public c10::OperatorKernel {
  public:
-  explicit DeferredErrorKernel(const DeferredOperator& row) : family_(row.family), inner_(AliasTarget::kCpuKernel, row.check) {}
+  explicit DeferredErrorKernel(Family family)
+      : family_(family), inner_(AliasTarget::kCpuKernel, is_iterated(family) ? DeviceCheck::kIterator : DeviceCheck::kPlaceholder) {}
 
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     const std::size_t count = op.schema().arguments().size();
@@ -70,9 +72,11 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
       inner_(op, keys, stack);
     } catch (const c10::Error& error) {
       if (!is_out_of_bounds(error)) throw;
-      gpu::report_device_error({message(error, arguments), op.schema().name(), __FILE__, __LINE__});
+      std::string text = message(error, arguments);
       stack->resize(begin);
+      // Where there is no result of the right shape either, the host itself refuses, as it does on a Mac.
       recover(op, keys, arguments, stack);
+      gpu::report_device_error({std::move(text), op.schema().name(), __FILE__, __LINE__});
     }
   }
 
@@ -161,7 +165,7 @@ void assert_async(const at::Tensor& self, std::string message) {
 void register_deferred_errors(torch::Library& m) {
   for (const DeferredOperator& row : kDeferred) {
     m.impl(row.name, torch::CppFunction::makeFromBoxedKernel(
-                         c10::BoxedKernel::makeFromFunctor(std::make_unique<DeferredErrorKernel>(row))));
+                         c10::BoxedKernel::makeFromFunctor(std::make_unique<DeferredErrorKernel>(row.family))));
   }
   m.impl("_assert_async", [](const at::Tensor& self) { assert_async(self, "Assertion failed"); });
   m.impl("_assert_async.msg", [](const at::Tensor& self, std::string_view message) { assert_async(self, std::string(message)); });

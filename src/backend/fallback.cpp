@@ -1,9 +1,13 @@
 // Operators that PyTorch's MPS backend lacks: its own refusal, or its own warning and the CPU.
+#include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/util/env.h>
 #include <torch/library.h>
 
 #include <memory>
+#include <optional>
+#include <string_view>
+#include <tuple>
 
 #include "backend/alias_kernel.h"
 #include "backend/call_site.h"
@@ -36,17 +40,29 @@ void refuse(const c10::OperatorHandle& op, torch::jit::Stack*) {
       "fallback for this op. WARNING: this will be slower than running natively on MPS.");
 }
 
-// Runs on the CPU through an alias kernel. One kernel object serves all operators here, so it must not cache what it
-// learns about one of them: a fresh one is made per call, which a warned-about slow path can afford.
-void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  refuse_distributed(op);
+void warn_of_fallback(const c10::OperatorHandle& op) {
   TORCH_WARN_ONCE("The operator '", op.schema().operator_name(),
                   "' is not currently supported on the MPS backend and will fall back to run on the CPU. This may have "
                   "performance implications.");
   if (auto* trace = gpu::Trace::current()) {
     trace->record(gpu::TraceKind::kFallback, trace->intern(op.schema().name()), trace->intern(call_site()));
   }
+}
+
+// Runs on the CPU through an alias kernel. One kernel object serves all operators here, so it must not cache what it
+// learns about one of them: a fresh one is made per call, which a warned-about slow path can afford.
+void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  refuse_distributed(op);
+  warn_of_fallback(op);
   AliasKernel(AliasTarget::kCpuKernel, DeviceCheck::kNone)(op, c10::DispatchKeySet(c10::DispatchKey::MPS), stack);
+}
+
+// The one of PyTorch's permanent fallbacks that has a gradient: autograd follows it to the CPU and back.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> svd(const at::Tensor& matrix, bool full, std::optional<std::string_view> driver) {
+  static const c10::OperatorHandle op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::linalg_svd", "");
+  warn_of_fallback(op);
+  auto [u, s, v] = at::linalg_svd(matrix.to(at::kCPU), full, driver);
+  return {u.to(matrix.device()), s.to(matrix.device()), v.to(matrix.device())};
 }
 
 bool fallback_enabled() {
@@ -66,9 +82,11 @@ void register_fallback(torch::Library& m) {
 
 // PyTorch itself sends these to the CPU, whatever the environment says.
 void register_permanent_fallbacks(torch::Library& m) {
-  for (const char* name : {"embedding_renorm_", "linalg_svd", "linalg_svd.U"}) {
+  for (const char* name : {"embedding_renorm_", "linalg_svd.U"}) {
     m.impl(name, torch::CppFunction::makeFromBoxedFunction<&fall_back>());
   }
 }
+
+void register_svd(torch::Library& m) { m.impl("linalg_svd", svd); }
 
 }  // namespace anymps::backend

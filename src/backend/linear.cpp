@@ -11,11 +11,23 @@
 namespace anymps::backend {
 namespace {
 
+bool is_supported(const at::Tensor& tensor) {
+  return at::isFloatingType(tensor.scalar_type()) || at::isComplexType(tensor.scalar_type());
+}
+
+void check_on_device(const at::Tensor& tensor, const char* name) {
+  TORCH_CHECK(tensor.is_mps(), "Tensor for argument ", name, " is on ", tensor.device(), " but expected on mps");
+}
+
 at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias) {
-  TORCH_CHECK(input.is_mps() && weight.is_mps() && (!bias || !bias->defined() || bias->is_mps()),
-              "Placeholder storage has not been allocated on MPS device!");
-  TORCH_CHECK(input.scalar_type() != at::kBool && (at::isFloatingType(input.scalar_type()) || at::isComplexType(input.scalar_type())),
-              "MPS device does not support linear for non-float inputs");
+  TORCH_CHECK(is_supported(input), "MPS device does not support linear for non-float inputs");
+  check_on_device(input, "input");
+  TORCH_CHECK(is_supported(weight), "MPS device does not support linear for non-float weights");
+  check_on_device(weight, "weight");
+  if (bias && bias->defined()) {
+    check_on_device(*bias, "bias");
+    TORCH_CHECK(is_supported(*bias), "MPS device does not support linear for non-float bias");
+  }
   CpuCall cpu;
   return cpu.back(at::linear(cpu(input), cpu(weight), cpu(bias)));
 }

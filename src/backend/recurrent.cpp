@@ -28,7 +28,6 @@ class WithAutograd {
 
  private:
   c10::impl::ForceDispatchKeyGuard guard_;
-  at::AutoGradMode mode_{true};
 };
 
 struct CpuGraph {
@@ -52,19 +51,19 @@ CpuGraph& unwrap(const at::Tensor& tensor) {
   return *static_cast<CpuGraph*>(tensor.storage().unsafeGetStorageImpl()->mutable_data_ptr().get_context());
 }
 
-at::Tensor leaf(const at::Tensor& tensor, bool wants_gradient) {
+at::Tensor leaf(const at::Tensor& tensor) {
   // Owning: the graph may outlive the caller's hold on the memory.
   at::Tensor alias = owning_cpu_alias(tensor);
-  if (wants_gradient) alias.requires_grad_();
+  if (at::GradMode::is_enabled() && tensor.requires_grad()) alias.requires_grad_();
   return alias;
 }
 
 SixTensors lstm_mps(const at::Tensor& input, at::TensorList hidden, at::TensorList parameters, bool biases,
                     std::int64_t layers, double dropout, bool train, bool bidirectional, bool batch_first) {
   auto graph = std::make_unique<CpuGraph>();
-  graph->leaves.push_back(leaf(input, input.requires_grad()));
-  for (const at::Tensor& tensor : hidden) graph->leaves.push_back(leaf(tensor, tensor.requires_grad()));
-  for (const at::Tensor& tensor : parameters) graph->leaves.push_back(leaf(tensor, tensor.requires_grad()));
+  graph->leaves.push_back(leaf(input));
+  for (const at::Tensor& tensor : hidden) graph->leaves.push_back(leaf(tensor));
+  for (const at::Tensor& tensor : parameters) graph->leaves.push_back(leaf(tensor));
   const at::TensorList leaves(graph->leaves);
   {
     RouteScope route;

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace anymps::backend::predicates {
@@ -25,6 +26,11 @@ PoolSizes pool_sizes(c10::ArrayRef<c10::IValue> arguments) {
   const std::vector<std::int64_t> output = arguments[1].toIntVector();
   if (input.dim() < 3 || output.size() != 2) return {};
   return {input.size(-2), input.size(-1), output[0], output[1]};
+}
+
+bool has_fractions(const c10::IValue& value) {
+  const at::ScalarType dtype = value.toTensor().scalar_type();
+  return at::isFloatingType(dtype) || at::isComplexType(dtype);
 }
 
 }  // namespace
@@ -52,5 +58,16 @@ bool interpolation_is_bicubic(c10::ArrayRef<c10::IValue> arguments) {
   constexpr std::int64_t kBicubic = 2;
   return arguments[3].toInt() == kBicubic;
 }
+
+bool accumulates_fractions(c10::ArrayRef<c10::IValue> arguments) {
+  return arguments[3].toBool() && has_fractions(arguments[0]);
+}
+
+bool sums_or_multiplies_fractions(c10::ArrayRef<c10::IValue> arguments) {
+  const std::string_view how = arguments[4].toStringView();
+  return how != "amin" && how != "amax" && has_fractions(arguments[0]);
+}
+
+bool always(c10::ArrayRef<c10::IValue>) { return true; }
 
 }  // namespace anymps::backend::predicates

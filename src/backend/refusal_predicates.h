@@ -20,4 +20,11 @@ Predicate output_not_divisible_by_input;
 // grid_sampler_3d_backward
 Predicate interpolation_is_bicubic;
 
+// _index_put_impl_, with accumulate; scatter_reduce and index_reduce, unless by amin or amax. Integers are exempt: the
+// order of their additions does not show.
+Predicate accumulates_fractions;
+Predicate sums_or_multiplies_fractions;
+
+Predicate always;
+
 }  // namespace anymps::backend::predicates

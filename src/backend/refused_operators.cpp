@@ -1,5 +1,6 @@
 #include "backend/refused_operators.h"
 
+#include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/ScalarType.h>
 #include <c10/util/Exception.h>
@@ -14,12 +15,21 @@
 
 namespace anymps::backend {
 
-enum class RefusalKind { kRuntimeError, kNotImplementedError, kTypeError };
+enum class RefusalKind {
+  kRuntimeError,
+  kNotImplementedError,
+  kTypeError,
+  kDeterminismAlert,  // an error or a warning, as torch.use_deterministic_algorithms says, or neither
+};
+
+// What a row looks at.
+enum class Subject { kDtype, kDevice, kCall };
 
 struct Refusal {
   std::string_view name;      // without namespace and overload
   std::string_view overload;  // "*" for all
-  std::string_view argument;  // empty for rows with a predicate
+  Subject subject;
+  std::string_view argument;  // for dtypes and devices
   std::uint64_t dtypes;       // bit n: ScalarType n
   predicates::Predicate* predicate;
   RefusalKind kind;
@@ -37,6 +47,7 @@ constexpr Refusal kTable[] = {
 };
 
 constexpr std::string_view kPromoted = "promoted";
+constexpr std::string_view kAny = "any";
 
 std::string_view metal_name(ScalarType dtype) {
   switch (dtype) {
@@ -86,16 +97,29 @@ std::string filled_in(std::string_view text, std::optional<ScalarType> dtype) {
   return result;
 }
 
-[[noreturn]] void refuse(const Refusal& refusal, std::optional<ScalarType> dtype) {
+void refuse(const Refusal& refusal, std::optional<ScalarType> dtype) {
   const std::string text = filled_in(refusal.text, dtype);
   switch (refusal.kind) {
     case RefusalKind::kNotImplementedError:
       C10_THROW_ERROR(NotImplementedError, text);
     case RefusalKind::kTypeError:
       C10_THROW_ERROR(TypeError, text);
-    default:
+    case RefusalKind::kDeterminismAlert:
+      at::globalContext().alertNotDeterministic(text);
+      return;
+    case RefusalKind::kRuntimeError:
       C10_THROW_ERROR(Error, text);
   }
+}
+
+bool is_on_cpu(const at::Tensor& tensor) { return tensor.defined() && tensor.is_cpu(); }
+
+bool is_on_cpu(const c10::IValue& value) { return value.isTensor() && is_on_cpu(value.toTensor()); }
+
+bool is_or_has_array_on_cpu(const c10::IValue& value) {
+  auto is_array = [](const at::Tensor& tensor) { return is_on_cpu(tensor) && tensor.dim() != 0; };
+  if (value.isTensor()) return is_array(value.toTensor());
+  return value.isTensorList() && std::ranges::any_of(value.toTensorVector(), is_array);
 }
 
 std::optional<ScalarType> dtype_of(const c10::IValue& value) {
@@ -121,7 +145,7 @@ RefusalList::RefusalList(const c10::FunctionSchema& schema) {
   for (const Refusal& refusal : rows) {
     if (refusal.overload != "*" && refusal.overload != schema.overload_name()) continue;
     std::size_t argument = 0;
-    if (!refusal.argument.empty() && refusal.argument != kPromoted) {
+    if (!refusal.argument.empty() && refusal.argument != kPromoted && refusal.argument != kAny) {
       const std::optional<int> index = schema.argumentIndexWithName(refusal.argument);
       TORCH_INTERNAL_ASSERT(index, "data/refusals names '", refusal.argument, "', which ", schema, " does not have");
       argument = static_cast<std::size_t>(*index);
@@ -133,13 +157,23 @@ RefusalList::RefusalList(const c10::FunctionSchema& schema) {
 void RefusalList::check(c10::ArrayRef<c10::IValue> arguments) const {
   for (const Row& row : rows_) {
     const Refusal& refusal = *row.refusal;
-    if (refusal.predicate != nullptr) {
-      if (refusal.predicate(arguments)) refuse(refusal, std::nullopt);
-      continue;
+    std::optional<ScalarType> dtype;
+    bool applies = false;
+    switch (refusal.subject) {
+      case Subject::kCall:
+        applies = refusal.predicate(arguments);
+        break;
+      case Subject::kDevice:
+        // Kernels that say it of any argument take scalars of the CPU by value.
+        applies = refusal.argument == kAny ? std::ranges::any_of(arguments, is_or_has_array_on_cpu)
+                                           : is_on_cpu(arguments[row.argument]);
+        break;
+      case Subject::kDtype:
+        dtype = refusal.argument == kPromoted ? promoted_dtype(arguments) : dtype_of(arguments[row.argument]);
+        applies = dtype && (refusal.dtypes & bit(*dtype)) != 0;
+        break;
     }
-    const std::optional<ScalarType> dtype =
-        refusal.argument == kPromoted ? promoted_dtype(arguments) : dtype_of(arguments[row.argument]);
-    if (dtype && (refusal.dtypes & bit(*dtype)) != 0) refuse(refusal, dtype);
+    if (applies) refuse(refusal, dtype);
   }
 }
 

@@ -79,7 +79,11 @@ void register_device() {
     register_composite_recurrent(*autograd);
     register_rms_norm(mps);
     register_rms_norm(*autograd);
+    register_svd(mps);
+    register_svd(*autograd);
     register_distance(mps);
+    register_bincount(mps);
+    register_complex_math(mps);
     register_quantized(mps);
     register_random(mps);
     register_deferred_errors(mps);

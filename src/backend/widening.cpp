@@ -37,6 +37,8 @@ constexpr OperatorWidening kOperators[] = {
     {"histc", kIntegers, c10::kFloat, When::kMissing},
     {"max_pool2d_with_indices_backward", kBool, c10::kFloat, When::kMissing},
     {"silu", kBool, c10::kFloat, When::kMissing},
+    // The total weight may come in float32 beside them, which the CPU's kernel does not take.
+    {"nll_loss_backward", kHalves, c10::kFloat, When::kAlways},
     // Metal computes these in float32 and rounds once; the CPU's kernels round at each step, and are much slower.
     {"grid_sampler_2d", kHalves, c10::kFloat, When::kAlways},
     {"grid_sampler_2d_backward", kHalves, c10::kFloat, When::kAlways},

@@ -9,11 +9,26 @@
 
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
+#else
+#include <sys/auxv.h>
 #endif
 
 namespace anymps::lab {
 namespace fs = std::filesystem;
 namespace {
+
+// The path by which this program was started, links not resolved.
+fs::path invoked_path() {
+#ifdef __APPLE__
+  std::array<char, 4096> buffer{};
+  auto size = static_cast<std::uint32_t>(buffer.size());
+  return _NSGetExecutablePath(buffer.data(), &size) == 0 ? fs::path(buffer.data()) : fs::path();
+#else
+  const auto* name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  std::error_code error;
+  return name != nullptr ? fs::absolute(name, error) : fs::path();
+#endif
+}
 
 bool can_run(const fs::path& program) {
   std::error_code error;
@@ -25,10 +40,7 @@ bool can_run(const fs::path& program) {
 fs::path own_executable() {
   std::error_code error;
 #ifdef __APPLE__
-  std::array<char, 4096> buffer{};
-  auto size = static_cast<std::uint32_t>(buffer.size());
-  if (_NSGetExecutablePath(buffer.data(), &size) != 0) return {};
-  return fs::canonical(buffer.data(), error);
+  return fs::canonical(invoked_path(), error);
 #else
   return fs::read_symlink("/proc/self/exe", error);
 #endif
@@ -38,8 +50,9 @@ std::string find_python() {
   if (const char* environment = std::getenv("VIRTUAL_ENV"); environment != nullptr && *environment != '\0') {
     if (const fs::path python = fs::path(environment) / "bin" / "python"; can_run(python)) return python.string();
   }
-  if (const fs::path self = own_executable(); !self.empty()) {
-    if (const fs::path python = self.parent_path() / "python"; can_run(python)) return python.string();
+  // A link to us may lie in an environment (a build in place) or lead to one (pipx); where it leads says more.
+  for (const fs::path& self : {own_executable(), invoked_path()}) {
+    if (const fs::path python = self.parent_path() / "python"; !self.empty() && can_run(python)) return python.string();
   }
   return "python3";
 }

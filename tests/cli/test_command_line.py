@@ -1,5 +1,7 @@
 """Verbs, options and refusals: what a person who types a wrong thing gets to read."""
 
+import shutil
+import subprocess
 import sys
 
 import pytest
@@ -77,3 +79,17 @@ def test_a_script_and_a_module_get_the_environments_python(call, tmp_path):
     script = call("run", "--quiet", "tell.py", "--x")
     module = call("run", "--quiet", "-m", "tell", "--x")
     assert script.stdout == module.stdout == f"{sys.prefix} --x\n"
+
+
+def test_a_link_in_an_environment_finds_its_python(anymps, environment, tmp_path):
+    (tmp_path / "bin").mkdir()
+    python = tmp_path / "bin" / "python"
+    python.write_text('#!/bin/sh\necho "this one: $1"\n')
+    python.chmod(0o755)
+    original = tmp_path / "elsewhere" / "anymps"
+    original.parent.mkdir()
+    shutil.copy(anymps, original)
+    (tmp_path / "bin" / "anymps").symlink_to(original)
+    del environment["VIRTUAL_ENV"]
+    command = [str(tmp_path / "bin" / "anymps"), "run", "--quiet", "x.py"]
+    assert subprocess.run(command, env=environment, capture_output=True, text=True).stdout == "this one: x.py\n"
