@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["in_heap", "library_path"]
+from anymps._recorder import epoch, step
+
+__all__ = ["epoch", "in_heap", "library_path", "step"]
 
 
 def _step_aside(reason: str) -> None:
@@ -34,6 +36,8 @@ def _autoload() -> None:
         return
     if asked != "1" and torch.version.cuda is not None and torch.cuda.is_available():
         # A machine with a GPU of its own runs CUDA code; mps would only be in the way there.
+        if os.environ.get("ANYMPS_REQUIRED") == "1":
+            _step_aside("a CUDA GPU is visible (ANYMPS=1 or CUDA_VISIBLE_DEVICES= makes way for mps)")
         return
     try:
         from anymps import _attach

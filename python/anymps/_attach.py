@@ -47,6 +47,7 @@ def _storage_constructor(module):
 
 def attach() -> None:
     module = _load_library()
+    module.set_package_folders([os.path.dirname(package) + os.sep for package in (torch.__file__, __file__)])
     core = torch._C
     core._has_mps = True
     core._mps_get_name = module.device_name
@@ -65,4 +66,6 @@ def attach() -> None:
 
         module.trace_fact("device", module.device_name())
         module.trace_fact("torch", torch.__version__)
+        if (limit := module.memory_limit()) is not None:
+            module.trace_fact("limit", str(limit))
         _recorder.install()

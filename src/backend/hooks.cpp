@@ -50,8 +50,8 @@ class MpsHooks final : public at::MPSHooksInterface {
  public:
   void init() const override {}
   bool hasMPS() const override { return true; }
-  // PyTorch allows one accelerator per build and takes a CUDA build for one even where there is no GPU. There we leave
-  // torch.accelerator to CUDA; the mps device works by name all the same.
+  // PyTorch refuses a second accelerator. Where the stand-in for CUDA did not apply (a GPU is there, or the build is for
+  // another kind), torch.accelerator stays theirs; mps then works by name, without gradients.
   bool isBuilt() const override {
     return !at::detail::getCUDAHooks().isBuilt() && !at::detail::getXPUHooks().isBuilt() &&
            !at::detail::getHIPHooks().isBuilt();

@@ -50,14 +50,14 @@ std::size_t limit_from_environment() {
   return limit_for(text != nullptr ? std::strtod(text, nullptr) : kDefaultHighWatermark);
 }
 
-std::atomic<std::size_t>& memory_limit() {
+std::atomic<std::size_t>& limit_in_force() {
   static std::atomic<std::size_t> limit{limit_from_environment()};
   return limit;
 }
 
 [[noreturn]] void throw_out_of_memory(std::size_t bytes) {
   const gpu::Heap::Usage usage = gpu::Heap::instance().usage();
-  const std::size_t limit = memory_limit().load();
+  const std::size_t limit = limit_in_force().load();
   if (auto* trace = gpu::Trace::current()) trace->record(gpu::TraceKind::kOutOfMemory, 0, 0, bytes, usage.tensors);
   const std::string head = "MPS backend out of memory (MPS allocated: " + format_size(usage.blocks) +
                            ", other allocations: " + format_size(usage.committed - usage.blocks);
@@ -74,7 +74,7 @@ void* take(std::size_t bytes) {
   gpu::Heap& heap = gpu::Heap::instance();
   const std::size_t max_buffer = gpu::device_facts().max_buffer_length;
   TORCH_CHECK(bytes < max_buffer, "Invalid buffer size: ", format_size(bytes));
-  const std::size_t limit = memory_limit().load(std::memory_order_relaxed);
+  const std::size_t limit = limit_in_force().load(std::memory_order_relaxed);
   // The check comes before the block is taken: two threads may both pass it and overshoot by one block, which the
   // watermark of a Mac allows too.
   if (limit != kNoLimit && heap.blocks() + bytes > limit) throw_out_of_memory(bytes);
@@ -268,7 +268,12 @@ c10::DataPtr adopt(c10::DataPtr pointer, std::size_t bytes) {
   return {data, foreign, [](void* context) { delete static_cast<Foreign*>(context); }, kMpsDevice};
 }
 
-void set_memory_fraction(double ratio) { memory_limit().store(limit_for(ratio)); }
+void set_memory_fraction(double ratio) { limit_in_force().store(limit_for(ratio)); }
+
+std::optional<std::size_t> memory_limit() {
+  const std::size_t limit = limit_in_force().load();
+  return limit == kNoLimit ? std::nullopt : std::optional(limit);
+}
 
 void empty_cache() { gpu::Heap::instance().release_cached(); }
 

@@ -5,6 +5,7 @@
 #include <c10/core/CachingDeviceAllocator.h>
 
 #include <cstddef>
+#include <optional>
 
 namespace anymps::backend {
 
@@ -45,5 +46,7 @@ c10::DataPtr adopt(c10::DataPtr pointer, std::size_t bytes);
 // Limits, as the environment and set_per_process_memory_fraction set them.
 void set_memory_fraction(double ratio);
 void empty_cache();
+// Bytes that blocks may take in all; nothing where there is no limit.
+std::optional<std::size_t> memory_limit();
 
 }  // namespace anymps::backend

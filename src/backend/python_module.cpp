@@ -4,9 +4,11 @@
 #include <torch/csrc/utils/pybind.h>
 #include <torch/extension.h>
 
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "backend/alias.h"
 #include "backend/call_site.h"
@@ -18,9 +20,22 @@
 namespace anymps::backend {
 namespace {
 
+// Folders whose frames are not the user's, each with a slash at its end.
+std::vector<std::string>& package_folders() {
+  static auto* const folders = new std::vector<std::string>;
+  return *folders;
+}
+
+bool is_users(const std::string& file) {
+  return !file.starts_with("<") && std::none_of(package_folders().begin(), package_folders().end(),
+                                                [&](const std::string& folder) { return file.starts_with(folder); });
+}
+
 // The innermost Python frame outside of torch and of anymps: the line that a user can change.
 std::string python_call_site() {
-  if (Py_IsInitialized() == 0 || PyGILState_Check() == 0) return {};
+  if (Py_IsInitialized() == 0 || _Py_IsFinalizing() != 0) return {};
+  // PyTorch lets go of the GIL around operators that wait, which are the ones that are asked about.
+  py::gil_scoped_acquire gil;
   PyFrameObject* frame = PyEval_GetFrame();
   Py_XINCREF(frame);
   std::string site;
@@ -30,10 +45,8 @@ std::string python_call_site() {
     if (file != nullptr) {
       const std::string name = file;
       site = name + ":" + std::to_string(PyFrame_GetLineNumber(frame));
-      const bool ours = name.find("/torch/") != std::string::npos || name.find("/anymps/") != std::string::npos ||
-                        name.starts_with("<");
       Py_DECREF(code);
-      if (!ours) {
+      if (is_users(name)) {
         Py_DECREF(frame);
         return site;
       }
@@ -52,7 +65,10 @@ bool in_heap(const at::Tensor& tensor) {
   return tensor.is_mps() && tensor.has_storage() && gpu::Heap::instance().contains(tensor.storage().data());
 }
 
-c10::Storage host_alias_storage(const c10::Storage& storage) {
+c10::Storage host_alias_storage(py::handle object) {
+  TORCH_CHECK_TYPE(torch::isStorage(object.ptr()), "_mps_host_alias_storage: expected an UntypedStorage, got ",
+                   py::str(py::type::of(object).attr("__name__")).cast<std::string>());
+  const c10::Storage storage = torch::createStorage(object.ptr());
   TORCH_CHECK_VALUE(storage.device_type() == c10::DeviceType::MPS,
                     "getHostAliasStorage: expected an MPS storage, got device=", storage.device());
   TORCH_CHECK(storage.data() == nullptr || gpu::Heap::instance().contains(storage.data()),
@@ -77,6 +93,7 @@ void record(std::uint32_t kind, const std::string& name, const std::string& site
 // and the process aborts. A graph of our own, run through the same thread from one that holds no Python state, is done
 // only after that thread has let go of everything before it.
 void drain_autograd_thread() {
+  if (gpu::Heap::instance().usage().allocations == 0) return;
   py::gil_scoped_release no_gil;
   std::thread([] {
     try {
@@ -114,4 +131,6 @@ PYBIND11_MODULE(_C, m) {
   m.def("trace_fact", &ab::set_fact);
   m.def("drain_autograd_thread", &ab::drain_autograd_thread);
   m.def("call_site", &ab::call_site);
+  m.def("set_package_folders", [](std::vector<std::string> folders) { ab::package_folders() = std::move(folders); });
+  m.def("memory_limit", &ab::memory_limit);
 }

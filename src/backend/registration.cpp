@@ -11,6 +11,7 @@
 
 #include "backend/alias_kernel.h"
 #include "backend/coverage.h"
+#include "backend/cuda_stand_in.h"
 #include "backend/memory.h"
 
 namespace anymps::backend {
@@ -59,6 +60,7 @@ void register_device() {
     c10::SetAllocator(c10::DeviceType::MPS, mps_allocator());
     install_cpu_router();
     register_guard();
+    stand_in_for_cuda();
     register_hooks();
     static auto* const any = new torch::Library(torch::Library::IMPL, "_", c10::DispatchKey::MPS, __FILE__, __LINE__);
     register_fallback(*any);

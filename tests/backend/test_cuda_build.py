@@ -1,4 +1,4 @@
-"""A CUDA build of PyTorch counts as an accelerator without a GPU too, and PyTorch allows one: mps must work by name."""
+"""A CUDA build of PyTorch counts as an accelerator without a GPU too, and PyTorch allows one: mps must be it there."""
 
 import pathlib
 import subprocess
@@ -24,10 +24,10 @@ def test_the_fake_is_what_pytorch_sees(python, fake_cuda):
     assert python(code, LD_PRELOAD=fake_cuda, ANYMPS="0").stdout.strip() == "cuda"
 
 
-def test_mps_works_by_name_and_the_accelerator_stays_cuda(python, fake_cuda):
+def test_mps_is_the_accelerator_and_trains(python, fake_cuda):
     code = """
 import torch
-assert torch.accelerator.current_accelerator().type == "cuda"
+assert torch.accelerator.current_accelerator().type == "mps"
 assert torch.backends.mps.is_available() and torch.mps.device_count() == 1
 model = torch.nn.Sequential(torch.nn.Conv1d(2, 3, 2), torch.nn.Flatten(), torch.nn.Linear(9, 1)).to("mps")
 optimiser = torch.optim.Adam(model.parameters())
