@@ -3,8 +3,8 @@
     python bench/instructions.py              all operators
     python bench/instructions.py --only view
 
-Each figure is the difference between a run with many calls and one with few, so that start-up cancels out. Needs
-valgrind. Takes a minute or two per operator: `import torch` is slow under it.
+Each figure is the difference between many calls and few, so that what surrounds the loop cancels out. Needs valgrind.
+Takes some minutes: `import torch` alone takes one under it, once per device.
 """
 
 from __future__ import annotations
@@ -20,34 +20,59 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-FEW, MANY = 100, 600
+FEW, MANY = 50, 250
 
+# Counting is off while torch is imported. Each dump also sets the counters back to zero.
 CHILD = """
-import sys
+import os, subprocess, sys
 sys.path.insert(0, sys.argv[1])
 import torch
 import pairs
+
+def control(*arguments):
+    subprocess.run(["callgrind_control", *arguments, str(os.getpid())], check=True, stdout=subprocess.DEVNULL)
+
 torch.set_num_threads(1)
-work = next(w for w in pairs.WORKLOADS if w.name == sys.argv[2]).make(sys.argv[3])
-for _ in range(int(sys.argv[4])):
-    work()
+for name in sys.argv[4:]:
+    work = next(w for w in pairs.WORKLOADS if w.name == name).make(sys.argv[2])
+    for calls in map(int, sys.argv[3].split(",")):
+        work()
+        control("--instr=on")
+        for _ in range(calls):
+            work()
+        control("--instr=off")
+        control(f"--dump={name}:{calls}")
 """
 
 
-def instructions(name: str, device: str, calls: int) -> int:
+def totals(folder: Path) -> dict[str, int]:
+    """{'name:calls': instructions} from callgrind's dumps."""
+    found = {}
+    for dump in folder.glob("out.*"):
+        text = dump.read_text(errors="replace")
+        trigger = re.search(r"^desc: Trigger: dump (.*)$", text, re.M)
+        count = re.search(r"^totals: (\d+)", text, re.M)  # the summary at the top says 0 where counting was off by then
+        if trigger and count:
+            found[trigger.group(1).strip()] = int(count.group(1))
+    return found
+
+
+def count(names: list[str], device: str) -> dict[str, float]:
+    """Instructions per call."""
     with tempfile.TemporaryDirectory() as folder:
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", sys.executable, "-c", CHILD]
+        command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out"]
         env = dict(os.environ, OMP_NUM_THREADS="1", PYTHONHASHSEED="0")  # the same hashes give the same instructions
         done = subprocess.run(
-            [*command, str(HERE), name, device, str(calls)], env=env, capture_output=True, text=True, check=False
+            [*command, sys.executable, "-c", CHILD, str(HERE), device, f"{FEW},{MANY}", *names],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
         )
-    if done.returncode != 0:
-        raise SystemExit(f"valgrind failed for {name} on {device}:\n{done.stderr[-2000:]}")
-    return int(re.search(r"Collected : (\d+)", done.stderr).group(1))
-
-
-def per_call(name: str, device: str) -> float:
-    return (instructions(name, device, MANY) - instructions(name, device, FEW)) / (MANY - FEW)
+        if done.returncode != 0:
+            raise SystemExit(f"valgrind failed on {device}:\n{done.stderr[-2000:]}")
+        found = totals(Path(folder))
+    return {name: (found[f"{name}:{MANY}"] - found[f"{name}:{FEW}"]) / (MANY - FEW) for name in names}
 
 
 def main() -> int:
@@ -55,18 +80,20 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="operators whose name contains this")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
-    if shutil.which("valgrind") is None:
-        parser.error("valgrind is not installed")
+    if shutil.which("valgrind") is None or shutil.which("callgrind_control") is None:
+        parser.error("valgrind (with callgrind_control) is not installed")
     from pairs import OPERATOR, WORKLOADS
 
-    rows = []
-    for name in [w.name for w in WORKLOADS if w.kind == OPERATOR and options.only in w.name]:
-        mps, cpu = per_call(name, "mps"), per_call(name, "cpu")
-        rows.append({"name": name, "mps": mps, "cpu": cpu, "ratio": mps / cpu})
-        if not options.json:
-            print(f"{name:18} mps {mps:9.0f}   cpu {cpu:9.0f}   ratio {mps / cpu:.3f}", flush=True)
+    names = [w.name for w in WORKLOADS if w.kind == OPERATOR and options.only in w.name]
+    if not names:
+        parser.error(f"no operator's name contains {options.only!r}")
+    mps, cpu = count(names, "mps"), count(names, "cpu")
+    rows = [{"name": n, "mps": mps[n], "cpu": cpu[n], "ratio": mps[n] / cpu[n]} for n in names]
     if options.json:
         print(json.dumps(rows))
+    else:
+        for row in rows:
+            print(f"{row['name']:18} mps {row['mps']:9.0f}   cpu {row['cpu']:9.0f}   ratio {row['ratio']:.3f}")
     return 0
 
 

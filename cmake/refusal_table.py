@@ -54,7 +54,9 @@ def rows(source: str) -> list[str]:
         quoted = text.replace("\\", "\\\\").replace('"', '\\"')
         for operator in operators.split(","):
             name, _, overload = operator.strip().partition(".")
-            fields = f'"{name}", "{overload or "*"}", {condition(when)}, RefusalKind::{EXCEPTIONS[exception]}, "{quoted}"'
+            fields = (
+                f'"{name}", "{overload or "*"}", {condition(when)}, RefusalKind::{EXCEPTIONS[exception]}, "{quoted}"'
+            )
             found.append((name, f"{{{fields}}},"))
     # Stable: of an operator's rows the first that applies is the one that refuses.
     return [row for _, row in sorted(found, key=lambda item: item[0])]

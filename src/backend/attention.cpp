@@ -13,17 +13,54 @@
 namespace anymps::backend {
 namespace {
 
+at::Tensor as_additive(const at::Tensor& mask, at::ScalarType dtype) {
+  if (mask.dtype() != at::kBool) return mask;
+  const at::Tensor out = at::scalar_tensor(-std::numeric_limits<double>::infinity(), mask.options().dtype(dtype));
+  return at::where(mask, 0.0, out);
+}
+
+void check_supported(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, double dropout,
+                     bool grouped) {
+  for (const at::Tensor* tensor : {&query, &key, &value}) {
+    TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(tensor->scalar_type()),
+                                "scaled_dot_product_attention for MPS does not support dtype ", tensor->scalar_type());
+  }
+  TORCH_CHECK_NOT_IMPLEMENTED(dropout == 0.0, "scaled_dot_product_attention for MPS does not support dropout.");
+  if (!grouped) return;
+  TORCH_CHECK(query.size(-3) % key.size(-3) == 0, "For GQA, the query tensor's head dimension (", query.size(-3),
+              ") must be divisible by the key tensor's head dimension (", key.size(-3), ").");
+}
+
+// A Mac has a kernel that applies a mask and causality at once, for long queries of some widths only.
+bool takes_mask_with_causality(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                               const at::Tensor& mask) {
+  const std::int64_t width = query.size(-1);
+  const bool known_width = width == 64 || width == 80 || width == 128;
+  constexpr std::int64_t kShortQuery = 8;
+  return known_width && value.size(-1) == width && query.size(-2) > kShortQuery && key.size(-2) > 0 &&
+         (mask.dtype() == at::kBool || mask.dtype() == query.dtype());
+}
+
 std::tuple<at::Tensor, at::Tensor> attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                                              const std::optional<at::Tensor>& mask, double dropout, bool causal,
-                                             const std::optional<at::Tensor>& dropout_mask, std::optional<double> scale,
+                                             const std::optional<at::Tensor>&, std::optional<double> scale,
                                              bool grouped) {
-  if (dropout > 0.0) {
-    // Composed of the device's operators, so that its own generator makes the dropout.
-    return at::_scaled_dot_product_attention_math(query, key, value, mask, dropout, causal, dropout_mask, scale, grouped);
-  }
+  check_supported(query, key, value, dropout, grouped);
   CpuCall cpu;
-  auto [output, weights] = at::_scaled_dot_product_attention_math(cpu(query), cpu(key), cpu(value), cpu(mask), dropout,
-                                                                  causal, cpu(dropout_mask), scale, grouped);
+  std::optional<at::Tensor> additive;
+  if (mask && mask->defined()) {
+    TORCH_CHECK(!causal || takes_mask_with_causality(query, key, value, *mask),
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
+    additive = as_additive(cpu(*mask), query.scalar_type());
+    if (causal) {
+      const at::Tensor earlier = at::ones({query.size(-2), key.size(-2)}, additive->options().dtype(at::kBool)).tril();
+      additive = *additive + as_additive(earlier, additive->scalar_type());
+      causal = false;
+    }
+  }
+  auto [output, weights] =
+      at::_scaled_dot_product_attention_math(cpu(query), cpu(key), cpu(value), additive, /*dropout_p=*/0.0, causal,
+                                             /*dropout_mask=*/std::nullopt, scale, grouped);
   return {cpu.back(std::move(output)), cpu.back(std::move(weights))};
 }
 
@@ -55,11 +92,7 @@ at::Tensor scaled_dot_product_attention(const at::Tensor& query, const at::Tenso
     return at::zeros(shape, query.options()) + (query.sum() + key.sum() + value.sum()) * 0;
   }
   std::optional<at::Tensor> additive = mask;
-  if (mask && mask->dtype() == at::kBool) {
-    const at::Tensor out = at::scalar_tensor(-std::numeric_limits<double>::infinity(),
-                                             mask->options().dtype(query.dtype()));
-    additive = at::where(*mask, 0.0, out);
-  }
+  if (mask && mask->defined()) additive = as_additive(*mask, query.scalar_type());
   const bool wants_gradient =
       at::GradMode::is_enabled() && (query.requires_grad() || key.requires_grad() || value.requires_grad());
   if (wants_gradient) {

@@ -31,9 +31,17 @@ bool is_users(const std::string& file) {
                                                 [&](const std::string& folder) { return file.starts_with(folder); });
 }
 
+bool is_finalizing() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing() != 0;
+#else
+  return _Py_IsFinalizing() != 0;
+#endif
+}
+
 // The innermost Python frame outside of torch and of anymps: the line that a user can change.
 std::string python_call_site() {
-  if (Py_IsInitialized() == 0 || _Py_IsFinalizing() != 0) return {};
+  if (Py_IsInitialized() == 0 || is_finalizing()) return {};
   // PyTorch lets go of the GIL around operators that wait, which are the ones that are asked about.
   py::gil_scoped_acquire gil;
   PyFrameObject* frame = PyEval_GetFrame();

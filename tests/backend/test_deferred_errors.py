@@ -1,0 +1,28 @@
+"""Errors that a GPU finds while a kernel runs, and the host when it next waits."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+
+def test_bad_index_shows_at_synchronisation():
+    x = torch.zeros(3, device="mps")
+    result = x[torch.tensor([0, 7], device="mps")]
+    assert result.shape == (2,)
+    with pytest.raises(torch.AcceleratorError, match="out of bounds"):
+        torch.mps.synchronize()
+
+
+def test_embedding_bag_names_the_bad_index():
+    F.embedding_bag(
+        torch.tensor([0, 1, 6], device="mps"), torch.randn(4, 2, device="mps"), torch.tensor([0, 3], device="mps")
+    )
+    with pytest.raises(torch.AcceleratorError, match="Index 2 is out of bounds: 6, range 0 to 4"):
+        torch.mps.synchronize()
+
+
+def test_what_the_host_refuses_leaves_nothing_behind():
+    x = torch.empty(10, 0, device="mps")
+    with pytest.raises(IndexError, match="size 0"):
+        x[:, [0, 1]]
+    torch.mps.synchronize()

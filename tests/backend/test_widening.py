@@ -1,0 +1,69 @@
+"""Operators that the CPU lacks for a type, or has only badly, and a Mac has."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64])
+def test_histc_of_integers(dtype):
+    x = torch.tensor([0, 1, 1, 3], dtype=dtype)
+    counts = torch.histc(x.to("mps"), bins=4, min=0, max=3)
+    assert counts.dtype == dtype and counts.tolist() == [1, 2, 0, 1]
+
+
+def test_bool_goes_past_integers():
+    x = torch.tensor([True, False])
+    assert F.silu(x.to("mps")).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_grid_sampler_rounds_once(dtype):
+    torch.manual_seed(0)
+    image, grid = torch.randn(1, 2, 5, 5).to(dtype), (torch.rand(1, 4, 4, 2) * 2 - 1).to(dtype)
+    exact = F.grid_sample(image.float(), grid.float(), align_corners=False).to(dtype)
+    assert torch.equal(F.grid_sample(image.to("mps"), grid.to("mps"), align_corners=False).cpu(), exact)
+
+
+def test_gradient_of_half_distances_finds_the_farthest_coordinate():
+    torch.manual_seed(0)
+    a, b = torch.randn(5, 2).half(), torch.randn(6, 2).half()
+
+    def gradient(x, y):
+        x.requires_grad_()
+        torch.cdist(x, y, p=float("inf")).sum().backward()
+        return x.grad
+
+    expected = gradient(a.float(), b.float()).half()
+    assert torch.equal(gradient(a.to("mps"), b.to("mps")).cpu(), expected)
+
+
+def test_nll_loss_backward_takes_a_total_weight_of_another_type():
+    scores = torch.rand(5, 5, device="mps", dtype=torch.half)
+    labels = torch.zeros(5, dtype=torch.int64, device="mps")
+    grad = torch.ones((), device="mps", dtype=torch.half)
+    total = torch.tensor(5.0, device="mps")
+    result = torch.ops.aten.nll_loss_backward(grad, scores, labels, None, 1, -100, total)
+    assert result.dtype == torch.half
+    assert torch.equal(result[:, 0].cpu(), torch.full((5,), -0.2, dtype=torch.half))
+
+
+def test_what_nothing_wider_computes_is_refused_by_its_own_name():
+    x = torch.ones(2, device="mps", dtype=torch.bool)
+    with pytest.raises(NotImplementedError, match="'Bool'"):
+        torch.lerp(x, x, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("weights", "counts"),
+    [
+        (torch.int8, torch.int32),
+        (torch.int64, torch.int32),
+        (torch.float16, torch.float16),
+        (torch.float32, torch.float32),
+    ],
+)
+def test_bincount_has_no_float64(weights, counts):
+    x = torch.tensor([0, 2, 2], device="mps")
+    result = torch.bincount(x, torch.tensor([1, 2, 3], dtype=weights, device="mps"))
+    assert result.dtype == counts and result.tolist() == [1, 0, 5]
