@@ -145,7 +145,7 @@ void AliasKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
     sources.push_back(std::move(value));
     value = std::move(mapped);
   }
-  if (!facts.refusals.empty()) facts.refusals.check(sources);
+  if (!facts.refusals.empty()) facts.refusals.check(sources, alias.has_cpu_argument());
   if (alias.has_cpu_argument() && check_ != DeviceCheck::kNone) check_devices(check_, facts.may_be_on_cpu, sources);
   {
     RouteScope route;

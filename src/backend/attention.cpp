@@ -4,6 +4,8 @@
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <vector>
 
@@ -34,10 +36,11 @@ void check_supported(const at::Tensor& query, const at::Tensor& key, const at::T
 // A Mac has a kernel that applies a mask and causality at once, for long queries of some widths only.
 bool takes_mask_with_causality(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                                const at::Tensor& mask) {
-  const std::int64_t width = query.size(-1);
-  const bool known_width = width == 64 || width == 80 || width == 128;
+  constexpr std::int64_t kWidths[] = {32, 64, 72, 80, 96, 128, 256};
   constexpr std::int64_t kShortQuery = 8;
-  return known_width && value.size(-1) == width && query.size(-2) > kShortQuery && key.size(-2) > 0 &&
+  const std::int64_t width = query.size(-1);
+  return std::ranges::find(kWidths, width) != std::end(kWidths) && value.size(-1) == width &&
+         query.size(-2) > kShortQuery && key.size(-2) > 0 &&
          (mask.dtype() == at::kBool || mask.dtype() == query.dtype());
 }
 

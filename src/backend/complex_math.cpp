@@ -1,5 +1,5 @@
-// Functions that map the real axis to itself, at its far ends. The CPU's vectorised kernels multiply an infinity there by
-// the sine of zero and get NaN for the imaginary part; Metal's kernels answer zero, as C's own functions do.
+// Functions that map the real axis to itself, at its far ends. The CPU's vectorised kernels multiply an infinity there
+// by the sine of zero and get NaN for the imaginary part; Metal's kernels answer zero, as C's own functions do.
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
@@ -15,7 +15,8 @@ namespace {
 class RealAxisKernel final : public c10::OperatorKernel {
  public:
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
-    const std::optional<at::Tensor> ends = far_ends((*stack)[stack->size() - op.schema().arguments().size()].toTensor());
+    const std::optional<at::Tensor> ends =
+        far_ends((*stack)[stack->size() - op.schema().arguments().size()].toTensor());
     inner_(op, keys, stack);
     if (ends) at::imag(stack->back().toTensor()).masked_fill_(*ends, 0);
   }
@@ -33,8 +34,7 @@ class RealAxisKernel final : public c10::OperatorKernel {
 }  // namespace
 
 void register_complex_math(torch::Library& m) {
-  for (const char* name :
-       {"expm1", "expm1_", "expm1.out", "sinh", "sinh_", "sinh.out", "cosh", "cosh_", "cosh.out"}) {
+  for (const char* name : {"expm1", "expm1_", "expm1.out", "sinh", "sinh_", "sinh.out", "cosh", "cosh_", "cosh.out"}) {
     m.impl(name, torch::CppFunction::makeFromBoxedKernel(
                      c10::BoxedKernel::makeFromFunctor(std::make_unique<RealAxisKernel>())));
   }

@@ -8,8 +8,8 @@
 
 namespace anymps::backend {
 
-// What PyTorch's MPS kernels say to a tensor of the CPU among their arguments. (Its generated code, which checks devices
-// for CUDA before a kernel is called, does not do so for MPS.)
+// What PyTorch's MPS kernels say to a tensor of the CPU among their arguments. (Its generated code, which checks
+// devices for CUDA before a kernel is called, does not do so for MPS.)
 enum class DeviceCheck {
   kIterator,     // TensorIterator's text; scalars of the CPU pass
   kPlaceholder,  // the text of the class that brings tensors into a Metal graph

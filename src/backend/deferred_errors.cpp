@@ -62,7 +62,8 @@ bool is_out_of_bounds(const c10::Error& error) {
 class DeferredErrorKernel final : public c10::OperatorKernel {
  public:
   explicit DeferredErrorKernel(Family family)
-      : family_(family), inner_(AliasTarget::kCpuKernel, is_iterated(family) ? DeviceCheck::kIterator : DeviceCheck::kPlaceholder) {}
+      : family_(family),
+        inner_(AliasTarget::kCpuKernel, is_iterated(family) ? DeviceCheck::kIterator : DeviceCheck::kPlaceholder) {}
 
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     const std::size_t count = op.schema().arguments().size();
@@ -168,7 +169,8 @@ void register_deferred_errors(torch::Library& m) {
                          c10::BoxedKernel::makeFromFunctor(std::make_unique<DeferredErrorKernel>(row.family))));
   }
   m.impl("_assert_async", [](const at::Tensor& self) { assert_async(self, "Assertion failed"); });
-  m.impl("_assert_async.msg", [](const at::Tensor& self, std::string_view message) { assert_async(self, std::string(message)); });
+  m.impl("_assert_async.msg",
+         [](const at::Tensor& self, std::string_view message) { assert_async(self, std::string(message)); });
 }
 
 }  // namespace anymps::backend

@@ -17,8 +17,9 @@
 namespace anymps::backend {
 namespace {
 
-constexpr const char* kTracker = "please comment on https://github.com/pytorch/pytorch/issues/141287 and mention use-case, "
-                                 "that resulted in missing op";
+constexpr const char* kTracker =
+    "please comment on https://github.com/pytorch/pytorch/issues/141287 and mention use-case, "
+    "that resulted in missing op";
 
 // c10d operators need an implementation of the device's own; they never go to the CPU.
 void refuse_distributed(const c10::OperatorHandle& op) {
@@ -58,7 +59,8 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 }
 
 // The one of PyTorch's permanent fallbacks that has a gradient: autograd follows it to the CPU and back.
-std::tuple<at::Tensor, at::Tensor, at::Tensor> svd(const at::Tensor& matrix, bool full, std::optional<std::string_view> driver) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor> svd(const at::Tensor& matrix, bool full,
+                                                   std::optional<std::string_view> driver) {
   static const c10::OperatorHandle op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::linalg_svd", "");
   warn_of_fallback(op);
   auto [u, s, v] = at::linalg_svd(matrix.to(at::kCPU), full, driver);

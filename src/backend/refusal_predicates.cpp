@@ -35,6 +35,10 @@ bool has_fractions(const c10::IValue& value) {
 
 }  // namespace
 
+bool types_differ(c10::ArrayRef<c10::IValue> arguments) {
+  return arguments[0].toTensor().scalar_type() != arguments[1].toTensor().scalar_type();
+}
+
 bool pivot_is_false(c10::ArrayRef<c10::IValue> arguments) { return !arguments[1].toBool(); }
 
 bool sizes_grow_and_shrink(c10::ArrayRef<c10::IValue> arguments) {

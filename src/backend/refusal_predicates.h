@@ -9,6 +9,9 @@ namespace anymps::backend::predicates {
 
 using Predicate = bool(c10::ArrayRef<c10::IValue> arguments);
 
+// mm, bmm
+Predicate types_differ;
+
 // linalg_lu_factor_ex, linalg_lu
 Predicate pivot_is_false;
 

@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/native/TypeProperties.h>
 #include <c10/core/ScalarType.h>
 #include <c10/util/Exception.h>
 
@@ -84,22 +85,32 @@ std::string_view metal_name(ScalarType dtype) {
   }
 }
 
-std::string filled_in(std::string_view text, std::optional<ScalarType> dtype) {
+using Arguments = c10::ArrayRef<c10::IValue>;
+
+void replace_all(std::string& text, std::string_view mark, std::string_view by) {
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + by.size())) {
+    text.replace(at, mark.size(), by);
+  }
+}
+
+std::string filled_in(std::string_view text, std::optional<ScalarType> dtype, const c10::FunctionSchema& schema,
+                      Arguments arguments) {
   std::string result(text);
-  auto replace = [&](std::string_view mark, std::string_view by) {
-    const std::size_t at = result.find(mark);
-    if (at != std::string::npos) result.replace(at, mark.size(), by);
-  };
   if (dtype) {
-    replace("{dtype}", c10::toString(*dtype));
-    replace("{metal}", metal_name(*dtype));
+    replace_all(result, "{dtype}", c10::toString(*dtype));
+    replace_all(result, "{metal}", metal_name(*dtype));
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].isTensor() || !arguments[i].toTensor().defined()) continue;
+    const std::string& name = schema.arguments()[i].name();
+    replace_all(result, "{dtype of " + name + "}", c10::toString(arguments[i].toTensor().scalar_type()));
+    replace_all(result, "{type of " + name + "}", std::string(arguments[i].toTensor().dtype().name()));
   }
   return result;
 }
 
-void refuse(const Refusal& refusal, std::optional<ScalarType> dtype) {
-  const std::string text = filled_in(refusal.text, dtype);
-  switch (refusal.kind) {
+void refuse(RefusalKind kind, const std::string& text) {
+  switch (kind) {
     case RefusalKind::kNotImplementedError:
       C10_THROW_ERROR(NotImplementedError, text);
     case RefusalKind::kTypeError:
@@ -127,18 +138,23 @@ std::optional<ScalarType> dtype_of(const c10::IValue& value) {
   return value.toTensor().scalar_type();
 }
 
-std::optional<ScalarType> promoted_dtype(c10::ArrayRef<c10::IValue> arguments) {
-  std::optional<ScalarType> result;
-  for (const c10::IValue& argument : arguments) {
-    const std::optional<ScalarType> dtype = dtype_of(argument);
-    if (dtype) result = result ? c10::promoteTypes(*result, *dtype) : *dtype;
+ScalarType promoted_dtype(const c10::FunctionSchema& schema, Arguments arguments) {
+  at::native::ResultTypeState state;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const c10::IValue& argument = arguments[i];
+    if (schema.arguments()[i].is_out()) continue;
+    if (argument.isTensor() && argument.toTensor().defined()) {
+      state = at::native::update_result_type_state(argument.toTensor(), state);
+    } else if (argument.isScalar()) {
+      state = at::native::update_result_type_state(argument.toScalar(), state);
+    }
   }
-  return result;
+  return at::native::result_type(state);
 }
 
 }  // namespace
 
-RefusalList::RefusalList(const c10::FunctionSchema& schema) {
+RefusalList::RefusalList(const c10::FunctionSchema& schema) : schema_(&schema) {
   const std::string_view full_name = schema.name();
   const std::string_view name = full_name.substr(full_name.find("::") + 2);
   const auto rows = std::ranges::equal_range(kTable, name, {}, &Refusal::name);
@@ -154,7 +170,7 @@ RefusalList::RefusalList(const c10::FunctionSchema& schema) {
   }
 }
 
-void RefusalList::check(c10::ArrayRef<c10::IValue> arguments) const {
+void RefusalList::check(Arguments arguments, bool has_cpu_tensor) const {
   for (const Row& row : rows_) {
     const Refusal& refusal = *row.refusal;
     std::optional<ScalarType> dtype;
@@ -164,16 +180,17 @@ void RefusalList::check(c10::ArrayRef<c10::IValue> arguments) const {
         applies = refusal.predicate(arguments);
         break;
       case Subject::kDevice:
+        if (!has_cpu_tensor) break;
         // Kernels that say it of any argument take scalars of the CPU by value.
         applies = refusal.argument == kAny ? std::ranges::any_of(arguments, is_or_has_array_on_cpu)
                                            : is_on_cpu(arguments[row.argument]);
         break;
       case Subject::kDtype:
-        dtype = refusal.argument == kPromoted ? promoted_dtype(arguments) : dtype_of(arguments[row.argument]);
+        dtype = refusal.argument == kPromoted ? promoted_dtype(*schema_, arguments) : dtype_of(arguments[row.argument]);
         applies = dtype && (refusal.dtypes & bit(*dtype)) != 0;
         break;
     }
-    if (applies) refuse(refusal, dtype);
+    if (applies) refuse(refusal.kind, filled_in(refusal.text, dtype, *schema_, arguments));
   }
 }
 

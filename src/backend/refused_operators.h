@@ -16,11 +16,12 @@ struct Refusal;
 class RefusalList {
  public:
   RefusalList() = default;
+  // The schema, which the dispatcher owns, must outlive the list.
   explicit RefusalList(const c10::FunctionSchema& schema);
 
   bool empty() const { return rows_.empty(); }
-  // Throws the first refusal that applies.
-  void check(c10::ArrayRef<c10::IValue> arguments) const;
+  // Throws the first refusal that applies. `has_cpu_tensor`: whether any argument is, or has, a tensor of the CPU.
+  void check(c10::ArrayRef<c10::IValue> arguments, bool has_cpu_tensor) const;
 
  private:
   struct Row {
@@ -28,6 +29,7 @@ class RefusalList {
     std::size_t argument;
   };
   std::vector<Row> rows_;
+  const c10::FunctionSchema* schema_ = nullptr;
 };
 
 }  // namespace anymps::backend

@@ -20,7 +20,8 @@ at::Tensor rms_norm(const at::Tensor& input, c10::SymIntArrayRef normalized_shap
   const at::Tensor scale = weight.value_or(at::Tensor());
   at::native::_check_rms_norm_inputs_symint(input, normalized_shape, scale);
   const auto shape = C10_AS_INTARRAYREF_SLOW(normalized_shape);
-  const bool wants_gradient = at::GradMode::is_enabled() && (input.requires_grad() || (scale.defined() && scale.requires_grad()));
+  const bool wants_gradient =
+      at::GradMode::is_enabled() && (input.requires_grad() || (scale.defined() && scale.requires_grad()));
   const bool fused = scale.defined() && !wants_gradient && !is_channels_last(input) && !input.is_complex() &&
                      scale.dtype() == input.dtype();
   if (fused) return std::get<0>(at::_fused_rms_norm(input.contiguous(), shape, weight, epsilon));

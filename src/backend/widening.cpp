@@ -99,7 +99,8 @@ class WidenedCall {
     for (auto& [original, wide] : written_) {
       if (wide.is_same(tensor)) return original;
     }
-    if (narrow_ && tensor.layout() == at::kStrided && tensor.scalar_type() == widening_.wider(*narrow_)) return tensor.to(*narrow_);
+    if (narrow_ && tensor.layout() == at::kStrided && tensor.scalar_type() == widening_.wider(*narrow_))
+      return tensor.to(*narrow_);
     return tensor;
   }
 

@@ -35,8 +35,8 @@ class Widening {
   std::uint64_t always_ = 0;
 };
 
-// Calls the operator's CPU kernel on the arguments on top of the stack, all CPU tensors, with narrow tensors and `dtype`
-// arguments replaced by wider ones; results, and arguments that were written to, come back in their own types.
+// Calls the operator's CPU kernel on the arguments on top of the stack, all CPU tensors, with narrow tensors and
+// `dtype` arguments replaced by wider ones; results, and arguments that were written to, come back in their own types.
 void call_widened(const c10::OperatorHandle& op, const Widening& widening, torch::jit::Stack* stack);
 
 }  // namespace anymps::backend

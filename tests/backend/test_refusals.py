@@ -88,6 +88,16 @@ CASES = {
         TypeError,
         "nextafter_mps not implemented for non-floating types",
     ),
+    "promoted with a number": (
+        lambda: mps(2, dtype=torch.int32).bitwise_left_shift(1.5),
+        NotImplementedError,
+        "bitwise_left_shift not implemented for Float",
+    ),
+    "types of two arguments": (
+        lambda: torch.mm(mps(2, 2), mps(2, 2, dtype=torch.half)),
+        RuntimeError,
+        "expected mat1 and mat2 to have the same dtype, but got: float != c10::Half",
+    ),
     "named type": (
         lambda: torch.aminmax(mps(2, dtype=torch.complex64)),
         RuntimeError,
@@ -143,6 +153,10 @@ def test_refusal(case):
         call()
     assert type(raised.value) is exception
     assert torch.equal((mps(2) + 1).cpu(), torch.full((2,), 2.0))
+
+
+def test_a_number_lifts_bools_to_integers():
+    assert (mps(2, dtype=torch.bool) << 3).tolist() == [8, 8]
 
 
 def test_what_is_divisible_is_pooled():

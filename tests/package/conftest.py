@@ -1,0 +1,48 @@
+import os
+import pathlib
+import subprocess
+import sys
+import sysconfig
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The wheel, from the build folder that `make build` fills: only what changed since is compiled."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", folder, ROOT]
+    subprocess.run(command, check=True)
+    return next(folder.glob("anymps-*.whl"))
+
+
+class Environment:
+    """A virtual environment with PyTorch in it, and nothing of anymps but what a test installs."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.bin = path / "bin"
+        subprocess.run([sys.executable, "-m", "venv", path], check=True)
+        self.packages = next(path.glob("lib/python3*/site-packages"))
+        # Links instead of a second installation of half a gigabyte.
+        for package in pathlib.Path(sysconfig.get_paths()["purelib"]).iterdir():
+            if not package.name.startswith(("anymps", "pip", "setuptools", "__pycache__")):
+                (self.packages / package.name).symlink_to(package)
+
+    def pip(self, *arguments) -> None:
+        subprocess.run([self.bin / "python", "-m", "pip", "-q", "--disable-pip-version-check", *arguments], check=True)
+
+    def run(self, *command, check: bool = True) -> subprocess.CompletedProcess:
+        environment = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")}
+        finished = subprocess.run(
+            [self.bin / command[0], *command[1:]], capture_output=True, text=True, env=environment, cwd=self.bin
+        )
+        if check:
+            assert finished.returncode == 0, finished.stderr
+        return finished
+
+
+@pytest.fixture
+def environment(tmp_path):
+    return Environment(tmp_path / "environment")

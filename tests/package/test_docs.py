@@ -1,0 +1,41 @@
+"""Commands in the documents run, and what they point to is there."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        assert "://" in target or (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_make_targets_exist(page):
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for target in re.findall(r"`?make ([a-z-]+)", page.read_text()):
+        if target in {"it", "way", "of", "sense"}:
+            continue
+        assert target in targets, target
+
+
+def shell_commands():
+    for page in PAGES:
+        for block in re.findall(r"```sh\n(.*?)```", page.read_text(), re.DOTALL):
+            for line in block.splitlines():
+                if line.strip() and not line.startswith((". ", "#")):
+                    yield pytest.param(line, id=f"{page.name}: {line[:40]}")
+
+
+@pytest.mark.parametrize("command", shell_commands())
+def test_shell_blocks_run(command):
+    environment = {**os.environ, "PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]}
+    subprocess.run(["bash", "-c", command], check=True, cwd=ROOT, env=environment, timeout=300)
