@@ -3,7 +3,7 @@
 # A file that includes PyTorch takes half a minute, so the newest come first and a budget of seconds ends the list.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-budget=${BUDGET:-300}
+budget=${BUDGET:-180}
 build=$(ls -d build/cp3*/ 2>/dev/null | head -n 1 || true)
 [ -f "${build}compile_commands.json" ] || { echo "tidy: no compile_commands.json; run make build first" >&2; exit 2; }
 

@@ -31,15 +31,17 @@ class WithAutograd {
 };
 
 struct CpuGraph {
-  Tensors leaves;   // input, hx, cx, parameters
-  Tensors results;  // output, hy, cy
+  Tensors leaves;       // input, hx, cx, parameters
+  Tensors results;      // output, hy, cy
+  c10::DataPtr buffer;  // what the tensor that carries the graph points to
 };
 
 // The graph travels as the owner of a buffer of one byte, and so lives as long as autograd keeps that tensor.
 at::Tensor wrap(std::unique_ptr<CpuGraph> graph) {
-  static char byte = 0;
+  graph->buffer = mps_allocator()->allocate(1);
+  void* data = graph->buffer.get();
   c10::DataPtr pointer(
-      &byte, graph.release(), [](void* context) { delete static_cast<CpuGraph*>(context); }, kMpsDevice);
+      data, graph.release(), [](void* context) { delete static_cast<CpuGraph*>(context); }, kMpsDevice);
   auto storage = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), 1, std::move(pointer),
                                                        mps_allocator(), /*resizable=*/false);
   at::Tensor result = at::empty({0}, at::TensorOptions(at::kByte).device(kMpsDevice));

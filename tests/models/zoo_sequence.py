@@ -13,6 +13,7 @@ from tour import entry
 # get a plain optimiser: Adam and its kin divide by the size of the gradient, so that where the true gradient is zero
 # (the bias of attention's keys) a rounding error becomes a whole step.
 INPUTS_AT_ONCE = "on the CPU alone, PyTorch multiplies the inputs of all time steps at once"
+ONE_DNN = "on the CPU, PyTorch hands each layer to oneDNN; MPS has an operator of its own"
 FLASH = "on the CPU, attention is one flash kernel; on MPS it is matrix products and a softmax"
 
 
@@ -40,17 +41,17 @@ def elman_rnn():
     return Recurrent(nn.RNN, nonlinearity="tanh"), tokens(), next_token
 
 
-@entry("momentum", INPUTS_AT_ONCE)
+@entry("momentum", ONE_DNN, must_call=("aten::_lstm_mps",))
 def lstm():
     return Recurrent(nn.LSTM), tokens(), next_token
 
 
-@entry("sgd-foreach", INPUTS_AT_ONCE)
+@entry("sgd-foreach", ONE_DNN, must_call=("aten::_lstm_mps",))
 def lstm_two_layers():
     return Recurrent(nn.LSTM, num_layers=2), tokens(), next_token
 
 
-@entry("nesterov", INPUTS_AT_ONCE)
+@entry("nesterov", ONE_DNN, must_call=("aten::_lstm_mps",))
 def lstm_bidirectional():
     return Recurrent(nn.LSTM, bidirectional=True), tokens(), next_token
 
