@@ -34,15 +34,15 @@ def dtype_names(text: str) -> list[str]:
     return [name for name in ALL if name not in named] if excluded else named
 
 
-def condition(text: str) -> str:
-    """The fields subject, argument, dtypes and predicate of a row."""
+def condition(text: str) -> tuple[str, str]:
+    """The row's subject, and its fields argument, dtypes and predicate."""
     if predicate := re.fullmatch(r"\[(\w+)\]", text):
-        return f'Subject::kCall, "", 0, &predicates::{predicate[1]}'
+        return "kCall", f'"", 0, &predicates::{predicate[1]}'
     argument, what = (part.strip() for part in text.split(":"))
     if what == "on cpu":
-        return f'Subject::kDevice, "{argument}", 0, nullptr'
+        return "kDevice", f'"{argument}", 0, nullptr'
     mask = " | ".join(f"bit(ScalarType::{name})" for name in dtype_names(what))
-    return f'Subject::kDtype, "{argument}", {mask}, nullptr'
+    return "kDtype", f'"{argument}", {mask}, nullptr'
 
 
 def rows(source: str) -> list[str]:
@@ -52,12 +52,11 @@ def rows(source: str) -> list[str]:
             continue
         operators, when, exception, text = (field.strip() for field in line.split("|"))
         quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+        subject, fields = condition(when)
         for operator in operators.split(","):
             name, _, overload = operator.strip().partition(".")
-            fields = (
-                f'"{name}", "{overload or "*"}", {condition(when)}, RefusalKind::{EXCEPTIONS[exception]}, "{quoted}"'
-            )
-            found.append((name, f"{{{fields}}},"))
+            head = f'"{name}", "{overload or "*"}", Subject::{subject}, RefusalKind::{EXCEPTIONS[exception]}'
+            found.append((name, f'{{{head}, {fields}, "{quoted}"}},'))
     # Stable: of an operator's rows the first that applies is the one that refuses.
     return [row for _, row in sorted(found, key=lambda item: item[0])]
 

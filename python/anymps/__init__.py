@@ -43,7 +43,7 @@ def _autoload() -> None:
         from anymps import _attach
 
         _attach.attach()
-    except Exception as error:  # noqa: BLE001 - whatever it is, `import torch` must not fail for it
+    except Exception as error:
         _step_aside(f"could not load the device ({type(error).__name__}: {error})")
 
 

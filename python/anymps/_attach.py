@@ -29,7 +29,7 @@ def _storage_constructor(module):
     """`torch.UntypedStorage(8, device="mps")`: the C++ constructor in this wheel knows no mps."""
     original = torch.UntypedStorage.__new__
 
-    def __new__(cls, *arguments, device=None, **keywords):  # noqa: N807
+    def __new__(cls, *arguments, device=None, **keywords):
         if device is None or torch.device(device).type != "mps":
             if device is not None:
                 keywords["device"] = device

@@ -9,6 +9,8 @@
 namespace anymps::backend::predicates {
 namespace {
 
+constexpr std::int64_t kBicubic = 2;
+
 struct PoolSizes {
   std::int64_t input_height = 1;
   std::int64_t input_width = 1;
@@ -59,7 +61,6 @@ bool output_not_divisible_by_input(c10::ArrayRef<c10::IValue> arguments) {
 }
 
 bool interpolation_is_bicubic(c10::ArrayRef<c10::IValue> arguments) {
-  constexpr std::int64_t kBicubic = 2;
   return arguments[3].toInt() == kBicubic;
 }
 

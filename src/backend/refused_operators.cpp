@@ -30,10 +30,10 @@ struct Refusal {
   std::string_view name;      // without namespace and overload
   std::string_view overload;  // "*" for all
   Subject subject;
+  RefusalKind kind;
   std::string_view argument;  // for dtypes and devices
   std::uint64_t dtypes;       // bit n: ScalarType n
   predicates::Predicate* predicate;
-  RefusalKind kind;
   std::string_view text;
 };
 

@@ -11,7 +11,7 @@ CASES = {
     "17 dimensions": (lambda: ones(*(1,) * 17), RuntimeError, "dimensions <= 16, but got 17"),
     "negative size": (lambda: torch.empty(-1, device="mps"), RuntimeError, "negative dimension -1"),
     "huge buffer": (lambda: torch.empty(1 << 50, device="mps"), RuntimeError, "Invalid buffer size"),
-    "mixed devices, element-wise": (lambda: ones(2) + torch.ones(2), RuntimeError, "at least two devices, mps:0 and cpu"),
+    "mixed devices": (lambda: ones(2) + torch.ones(2), RuntimeError, "at least two devices, mps:0 and cpu"),
     "mixed devices, product": (lambda: ones(2, 2) @ torch.ones(2, 2), RuntimeError, "argument #2 'mat2' is on CPU"),
     "mixed devices, convolution": (
         lambda: torch.nn.functional.conv1d(ones(1, 1, 3), torch.ones(1, 1, 2)),

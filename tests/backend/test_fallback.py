@@ -23,7 +23,7 @@ with warnings.catch_warnings(record=True) as seen:
 print(values.device, len(seen), str(seen[0].message).split(" (")[0])
 """
     out = python(code, PYTORCH_ENABLE_MPS_FALLBACK="1").stdout
-    assert out.startswith("mps:0 1 The operator 'aten::_linalg_eigvals' is not currently supported on the MPS backend and")
+    assert out.startswith("mps:0 1 The operator 'aten::_linalg_eigvals' is not currently supported on the MPS backend")
 
 
 def test_zero_is_off(python):
@@ -33,8 +33,8 @@ def test_zero_is_off(python):
 
 def test_operators_that_always_fall_back():
     with pytest.warns(UserWarning, match="linalg_svd' is not currently supported on the MPS backend"):
-        u, s, v = torch.linalg.svd(torch.randn(3, 3, device="mps"))
-    assert s.device.type == "mps"
+        factors = torch.linalg.svd(torch.randn(3, 3, device="mps"))
+    assert {factor.device.type for factor in factors} == {"mps"}
 
 
 def test_distributed_operators_never_fall_back(python):

@@ -60,9 +60,11 @@ def test_recommended_max_memory():
     assert torch.mps.recommended_max_memory() > 0
 
 
-@pytest.mark.parametrize(("fraction", "error"), [("0.5", TypeError), (1, TypeError), (-0.1, ValueError), (2.1, ValueError)])
+@pytest.mark.parametrize(
+    ("fraction", "error"), [("0.5", TypeError), (1, TypeError), (-0.1, ValueError), (2.1, ValueError)]
+)
 def test_fractions_out_of_range_are_refused(fraction, error):
-    with pytest.raises(error, match="Invalid (type for fraction argument|fraction value)"):
+    with pytest.raises(error, match=r"Invalid (type for fraction argument|fraction value)"):
         torch.mps.set_per_process_memory_fraction(fraction)
 
 

@@ -81,7 +81,7 @@ def test_state_has_44_bytes_and_restores():
 def test_wrong_states_are_refused():
     with pytest.raises(RuntimeError, match="RNG state is wrong size"):
         torch.mps.set_rng_state(torch.zeros(10, dtype=torch.uint8))
-    with pytest.raises(TypeError, match="RNG state must be a torch.ByteTensor"):
+    with pytest.raises(TypeError, match=r"RNG state must be a torch\.ByteTensor"):
         torch.Generator(device="mps").set_state(torch.zeros(44))
 
 
@@ -108,7 +108,7 @@ def test_generators_are_independent():
 
 
 def test_a_cpu_generator_is_refused():
-    with pytest.raises(RuntimeError, match="Expected a 'mps' (device type for )?generator"):
+    with pytest.raises(RuntimeError, match=r"Expected a 'mps' (device type for )?generator"):
         torch.rand(3, device="mps", generator=torch.Generator())
 
 

@@ -45,7 +45,7 @@ def test_float64_is_refused_at_every_door(dtype, door):
 
 
 def test_more_than_16_dimensions_are_refused():
-    with pytest.raises(RuntimeError, match="MPS supports tensors with dimensions <= 16, but got 17."):
+    with pytest.raises(RuntimeError, match=r"MPS supports tensors with dimensions <= 16, but got 17\."):
         torch.empty((1,) * 17, device="mps")
 
 

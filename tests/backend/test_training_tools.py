@@ -63,7 +63,7 @@ def test_functorch_transforms():
     assert torch.allclose(torch.func.vmap(torch.func.grad(f))(x), expected, atol=1e-6)
     assert torch.func.jacrev(torch.sin)(x[0]).shape == (4, 4)
     assert torch.func.hessian(f)(x[0]).device.type == "mps"
-    primal, tangent = torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),))
+    _, tangent = torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),))
     assert torch.allclose(tangent, x.cos(), atol=1e-6)
 
 
