@@ -134,7 +134,8 @@ at::Tensor AliasCall::to_cpu(const at::Tensor& tensor) {
   if (!tensor.defined()) return tensor;
   c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   if (!impl->is_mps()) {
-    if (tensor.layout() == at::kStrided && impl->has_storage()) cpu_storages_.push_back(impl->unsafe_storage().unsafeGetStorageImpl());
+    if (tensor.layout() == at::kStrided && impl->has_storage())
+      cpu_storages_.push_back(impl->unsafe_storage().unsafeGetStorageImpl());
     if (tensor.dim() != 0 && !bystander_.defined()) bystander_ = tensor;
     return tensor;
   }

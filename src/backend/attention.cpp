@@ -34,10 +34,11 @@ void check_supported(const at::Tensor& query, const at::Tensor& key, const at::T
 }
 
 // A Mac has a kernel that applies a mask and causality at once, for long queries of some widths only.
+constexpr std::int64_t kWidths[] = {32, 64, 72, 80, 96, 128, 256};
+constexpr std::int64_t kShortQuery = 8;
+
 bool takes_mask_with_causality(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                                const at::Tensor& mask) {
-  constexpr std::int64_t kWidths[] = {32, 64, 72, 80, 96, 128, 256};
-  constexpr std::int64_t kShortQuery = 8;
   const std::int64_t width = query.size(-1);
   return std::ranges::find(kWidths, width) != std::end(kWidths) && value.size(-1) == width &&
          query.size(-2) > kShortQuery && key.size(-2) > 0 &&

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "backend/event_time.h"
 #include "backend/memory.h"
 #include "backend/registration.h"
 #include "backend/synchronize.h"
@@ -60,7 +61,8 @@ class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
                 " does not match recording stream's device index ", stream.device_index(), ".");
     gpu::EventPool& pool = gpu::EventPool::instance();
     if (*event == nullptr) {
-      *event = reinterpret_cast<void*>(static_cast<std::uintptr_t>(pool.acquire(flag == c10::EventFlag::BACKEND_DEFAULT)));
+      *event =
+          reinterpret_cast<void*>(static_cast<std::uintptr_t>(pool.acquire(flag == c10::EventFlag::BACKEND_DEFAULT)));
     }
     pool.record(id_of(*event));
   }
@@ -72,16 +74,7 @@ class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
   void synchronizeEvent(void*) const override { synchronize("event synchronize"); }
   double elapsedTime(void* start, void* end, c10::DeviceIndex) const override {
     TORCH_CHECK(start != nullptr && end != nullptr, "Both events must be recorded before calculating elapsed time.");
-    gpu::Event first;
-    gpu::Event last;
-    gpu::EventPool::instance().lookup(id_of(start), first);
-    gpu::EventPool::instance().lookup(id_of(end), last);
-    TORCH_CHECK(first.completed_at > 0 && last.completed_at > 0,
-                "Events were not created with argument 'enable_timing=True'");
-    TORCH_CHECK(last.completed_at > first.completed_at, "End event ", id_of(end),
-                " was not recorded after start event ", id_of(start));
-    constexpr double kMillisecondsPerNanosecond = 1e-6;
-    return static_cast<double>(last.completed_at - first.completed_at) * kMillisecondsPerNanosecond;
+    return milliseconds_between(id_of(start), id_of(end));
   }
 };
 

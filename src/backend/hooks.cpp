@@ -4,6 +4,7 @@
 #include <ATen/detail/MPSHooksInterface.h>
 #include <ATen/detail/XPUHooksInterface.h>
 
+#include "backend/event_time.h"
 #include "backend/generator.h"
 #include "backend/memory.h"
 #include "backend/registration.h"
@@ -40,18 +41,12 @@ bool is_on_macos_or_newer(unsigned major, unsigned minor) {
   }
 }
 
-gpu::Event event_in_use(gpu::EventId id) {
-  gpu::Event event;
-  TORCH_CHECK(gpu::EventPool::instance().lookup(id, event), "Invalid Event ID: ", id);
-  return event;
-}
-
 class MpsHooks final : public at::MPSHooksInterface {
  public:
   void init() const override {}
   bool hasMPS() const override { return true; }
-  // PyTorch refuses a second accelerator. Where the stand-in for CUDA did not apply (a GPU is there, or the build is for
-  // another kind), torch.accelerator stays theirs; mps then works by name, without gradients.
+  // PyTorch refuses a second accelerator. Where the stand-in for CUDA did not apply (a GPU is there, or the build is
+  // for another kind), torch.accelerator stays theirs; mps then works by name, without gradients.
   bool isBuilt() const override {
     return !at::detail::getCUDAHooks().isBuilt() && !at::detail::getXPUHooks().isBuilt() &&
            !at::detail::getHIPHooks().isBuilt();
@@ -107,14 +102,7 @@ class MpsHooks final : public at::MPSHooksInterface {
   bool queryEvent(std::uint32_t id) const override { return event_in_use(id).recorded; }
   double elapsedTimeOfEvents(std::uint32_t start_id, std::uint32_t end_id) const override {
     synchronize("event elapsed_time");
-    const gpu::Event start = event_in_use(start_id);
-    const gpu::Event end = event_in_use(end_id);
-    TORCH_CHECK(start.completed_at > 0 && end.completed_at > 0,
-                "Events were not created with argument 'enable_timing=True'");
-    TORCH_CHECK(end.completed_at > start.completed_at, "End event ", end_id, " was not recorded after start event ",
-                start_id);
-    constexpr double kMillisecondsPerNanosecond = 1e-6;
-    return static_cast<double>(end.completed_at - start.completed_at) * kMillisecondsPerNanosecond;
+    return milliseconds_between(start_id, end_id);
   }
 };
 

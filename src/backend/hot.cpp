@@ -21,7 +21,8 @@ const T& to_cpu(AliasCall&, const T& other) {
 at::Tensor to_mps(AliasCall& alias, at::Tensor result) { return alias.to_mps(std::move(result)); }
 template <typename... Results>
 std::tuple<Results...> to_mps(AliasCall& alias, std::tuple<Results...> results) {
-  return std::apply([&](Results&... each) { return std::tuple<Results...>(alias.to_mps(std::move(each))...); }, results);
+  return std::apply([&](Results&... each) { return std::tuple<Results...>(alias.to_mps(std::move(each))...); },
+                    results);
 }
 
 void check_devices(const AliasCall& alias) {

@@ -65,9 +65,10 @@ std::atomic<std::size_t>& limit_in_force() {
   if (limit == kNoLimit) {
     TORCH_CHECK(false, head, tried);
   }
-  TORCH_CHECK(false, head, ", max allowed: ", format_size(limit), tried,
-              " Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit for memory allocations (may cause system "
-              "failure).");
+  TORCH_CHECK(
+      false, head, ", max allowed: ", format_size(limit), tried,
+      " Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit for memory allocations (may cause system "
+      "failure).");
 }
 
 void* take(std::size_t bytes) {

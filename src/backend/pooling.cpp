@@ -41,8 +41,8 @@ struct Window {
 };
 
 // Finds each window's maximum again and gives its gradient to it, in one pass. The CPU keeps the indices instead; with
-// the CPU's two kernels in a row the search alone made a small CNN's step 8% slower. Ties, NaN and the order of additions
-// are as there, so the result is the same to the bit.
+// the CPU's two kernels in a row the search alone made a small CNN's step 8% slower. Ties, NaN and the order of
+// additions are as there, so the result is the same to the bit.
 template <typename T>
 void scatter_to_maxima(const T* input, const T* grad, T* result, std::int64_t planes, at::IntArrayRef in,
                        at::IntArrayRef out, const Window& vertical, const Window& horizontal) {
@@ -92,7 +92,8 @@ at::Tensor max_pool2d_backward(const at::Tensor& grad, const at::Tensor& input, 
     return cpu.back(std::move(result));
   }
   const auto indices = std::get<1>(at::max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
-  return cpu.back(at::max_pool2d_with_indices_backward(cpu(grad), x, kernel, stride, padding, dilation, ceil_mode, indices));
+  return cpu.back(
+      at::max_pool2d_with_indices_backward(cpu(grad), x, kernel, stride, padding, dilation, ceil_mode, indices));
 }
 
 }  // namespace

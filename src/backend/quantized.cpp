@@ -28,7 +28,8 @@ at::Tensor convert_weight_to_int4pack(const at::Tensor& weight, std::int64_t inn
 }
 
 // The even column lies in the high half of a byte; a value stands for (q - 8) * scale + zero of its group.
-at::Tensor unpack(const at::Tensor& packed, std::int64_t columns, std::int64_t group, const at::Tensor& scale_and_zero) {
+at::Tensor unpack(const at::Tensor& packed, std::int64_t columns, std::int64_t group,
+                  const at::Tensor& scale_and_zero) {
   const at::Tensor bytes = packed.view(at::kByte).view({-1, columns / 2});
   const at::Tensor high = bytes.bitwise_right_shift(4);
   const at::Tensor low = bytes.bitwise_and(0xF);

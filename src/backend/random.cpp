@@ -38,7 +38,8 @@ void fill_blocks(T* output, std::int64_t count, std::int64_t per_block, MpsGener
       const auto values = element(bits);
       const std::int64_t first = block * per_block;
       const std::int64_t last = std::min(first + per_block, count);
-      for (std::int64_t i = first; i < last; ++i) output[i] = static_cast<T>(values[static_cast<std::size_t>(i - first)]);
+      for (std::int64_t i = first; i < last; ++i)
+        output[i] = static_cast<T>(values[static_cast<std::size_t>(i - first)]);
     }
   });
 }
@@ -134,8 +135,7 @@ struct LogNormalKernel {
   void operator()(at::TensorIteratorBase& iter, double mean, double std, OptionalGenerator generator) {
     const auto center = static_cast<float>(mean);
     const auto width = static_cast<float>(std);
-    fill_floating(iter.tensor(0), generator,
-                  four_normals([=](float z) { return std::exp(center + width * z); }));
+    fill_floating(iter.tensor(0), generator, four_normals([=](float z) { return std::exp(center + width * z); }));
   }
 };
 
@@ -155,36 +155,37 @@ struct GeometricKernel {
 };
 
 // Integers in [base, base + range); a range of 0 stands for every value of the type.
-void fill_integers(const at::Tensor& tensor, std::int64_t base, std::int64_t range, const OptionalGenerator& generator) {
+void fill_integers(const at::Tensor& tensor, std::int64_t base, std::int64_t range,
+                   const OptionalGenerator& generator) {
   const std::int64_t per_block = tensor.element_size() == 8 ? 2 : 4;
   fill_tensor(tensor, per_block, generator, [&](const at::Tensor& output, MpsGenerator::Stream stream) {
-    AT_DISPATCH_V2(
-        output.scalar_type(), "random_mps", AT_WRAP([&] {
-          auto* data = output.mutable_data_ptr<scalar_t>();
-          if constexpr (sizeof(scalar_t) == 8) {
-            fill_blocks(data, output.numel(), 2, stream, [=](const PhiloxBlock& bits) {
-              std::array<std::int64_t, 2> values{};
-              for (std::size_t i = 0; i < 2; ++i) {
-                const std::uint64_t v = std::uint64_t{bits[2 * i]} << 32 | bits[2 * i + 1];
-                const std::uint64_t drawn = range == 0 ? v : v % static_cast<std::uint64_t>(range);
-                values[i] = static_cast<std::int64_t>(drawn + static_cast<std::uint64_t>(base));
-              }
-              return values;
-            });
-          } else {
-            fill_blocks(data, output.numel(), 4, stream, [=](const PhiloxBlock& bits) {
-              std::array<std::int64_t, 4> values{};
-              for (std::size_t i = 0; i < 4; ++i) {
-                const std::int64_t drawn = range == 0 ? static_cast<std::int32_t>(bits[i])
-                                                      : static_cast<std::int64_t>(bits[i] % static_cast<std::uint32_t>(range));
-                values[i] = drawn + base;
-              }
-              return values;
-            });
-          }
-        }),
-        AT_EXPAND(AT_INTEGRAL_TYPES), AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES), AT_EXPAND(AT_FLOATING_TYPES), at::kHalf,
-        at::kBFloat16, at::kBool);
+    AT_DISPATCH_V2(output.scalar_type(), "random_mps", AT_WRAP([&] {
+                     auto* data = output.mutable_data_ptr<scalar_t>();
+                     if constexpr (sizeof(scalar_t) == 8) {
+                       fill_blocks(data, output.numel(), 2, stream, [=](const PhiloxBlock& bits) {
+                         std::array<std::int64_t, 2> values{};
+                         for (std::size_t i = 0; i < 2; ++i) {
+                           const std::uint64_t v = std::uint64_t{bits[2 * i]} << 32 | bits[2 * i + 1];
+                           const std::uint64_t drawn = range == 0 ? v : v % static_cast<std::uint64_t>(range);
+                           values[i] = static_cast<std::int64_t>(drawn + static_cast<std::uint64_t>(base));
+                         }
+                         return values;
+                       });
+                     } else {
+                       fill_blocks(data, output.numel(), 4, stream, [=](const PhiloxBlock& bits) {
+                         std::array<std::int64_t, 4> values{};
+                         for (std::size_t i = 0; i < 4; ++i) {
+                           const std::int64_t drawn =
+                               range == 0 ? static_cast<std::int32_t>(bits[i])
+                                          : static_cast<std::int64_t>(bits[i] % static_cast<std::uint32_t>(range));
+                           values[i] = drawn + base;
+                         }
+                         return values;
+                       });
+                     }
+                   }),
+                   AT_EXPAND(AT_INTEGRAL_TYPES), AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES), AT_EXPAND(AT_FLOATING_TYPES),
+                   at::kHalf, at::kBFloat16, at::kBool);
   });
 }
 
@@ -194,9 +195,8 @@ struct RandomKernel {
     std::int64_t range = 0;
     const at::ScalarType dtype = iter.dtype();
     if (at::isFloatingType(dtype)) {
-      AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, dtype, "random_mps", [&] {
-        range = std::int64_t{1} << std::numeric_limits<scalar_t>::digits;
-      });
+      AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, dtype, "random_mps",
+                                      [&] { range = std::int64_t{1} << std::numeric_limits<scalar_t>::digits; });
     } else if (at::isIntegralType(dtype, /*includeBool=*/true)) {
       AT_DISPATCH_INTEGRAL_TYPES_AND(at::kBool, dtype, "random_mps", [&] {
         range = std::is_same_v<scalar_t, std::int64_t>
@@ -224,9 +224,8 @@ struct RandomFromToKernel {
 template <typename Make>
 void fill_any(const at::Tensor& tensor, const OptionalGenerator& generator, Make make) {
   fill_tensor(tensor, 4, generator, [&](const at::Tensor& output, MpsGenerator::Stream stream) {
-    AT_DISPATCH_V2(output.scalar_type(), "distribution_mps", AT_WRAP([&] {
-                     fill_blocks(output.mutable_data_ptr<scalar_t>(), output.numel(), 4, stream, make);
-                   }),
+    AT_DISPATCH_V2(output.scalar_type(), "distribution_mps",
+                   AT_WRAP([&] { fill_blocks(output.mutable_data_ptr<scalar_t>(), output.numel(), 4, stream, make); }),
                    AT_EXPAND(AT_ALL_TYPES), AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES), at::kComplexFloat, at::kHalf,
                    at::kBFloat16, at::kBool);
   });
@@ -235,8 +234,7 @@ void fill_any(const at::Tensor& tensor, const OptionalGenerator& generator, Make
 at::Tensor& bernoulli_scalar(at::Tensor& self, double p, OptionalGenerator generator) {
   TORCH_CHECK(0 <= p && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
   const auto limit = static_cast<float>(p);
-  fill_any(self, generator,
-           four([=](std::uint32_t bits) { return gpu::philox_uniform(bits) < limit ? 1.0F : 0.0F; }));
+  fill_any(self, generator, four([=](std::uint32_t bits) { return gpu::philox_uniform(bits) < limit ? 1.0F : 0.0F; }));
   return self;
 }
 
@@ -262,7 +260,8 @@ at::Tensor& bernoulli_tensor(at::Tensor& self, const at::Tensor& p, OptionalGene
     valid &= limits[i] >= 0.0F && limits[i] <= 1.0F;
     output[i] = output[i] < limits[i] ? 1.0F : 0.0F;
   }
-  if (!valid) gpu::report_device_error({"bernoulli_mps_ expects p to be in [0, 1]", "bernoulli_tensor", __FILE__, __LINE__});
+  if (!valid)
+    gpu::report_device_error({"bernoulli_mps_ expects p to be in [0, 1]", "bernoulli_tensor", __FILE__, __LINE__});
   self.copy_(draws);
   return self;
 }
@@ -283,116 +282,12 @@ std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, doubl
   const at::Tensor dense = input.is_non_overlapping_and_dense() ? input : input.contiguous();
   at::Tensor mask = at::empty_like(dense, dense.options().dtype(at::kBool));
   const std::int64_t count = dense.numel();
-  const MpsGenerator::Stream stream = default_mps_generator().get<MpsGenerator>()->take(static_cast<std::uint64_t>(count));
+  const MpsGenerator::Stream stream =
+      default_mps_generator().get<MpsGenerator>()->take(static_cast<std::uint64_t>(count));
   // In the order of memory, whatever the strides: input and mask share them.
   fill_blocks(mask.mutable_data_ptr<bool>(), count, 4, stream,
               four([=](std::uint32_t bits) { return gpu::philox_uniform(bits) < keep ? 1.0F : 0.0F; }));
   return {dense.mul(mask).mul_(scale), mask};
-}
-
-at::Tensor& randperm_out(std::int64_t n, OptionalGenerator generator, at::Tensor& result) {
-  TORCH_CHECK(n >= 0, "n must be non-negative, got", n);
-  TORCH_CHECK(!generator || result.device() == generator->device(), "Expected a '", result.device(),
-              "' generator device but found '", generator->device(), "'");
-  at::native::check_supported_max_int_with_precision(n, result);
-  result.resize_({n});
-  if (n == 0) return result;
-  // A Mac shuffles small permutations one swap after the other, and sorts random keys for larger ones.
-  constexpr std::int64_t kShuffled = 384;
-  constexpr std::int64_t kRadixSorted = std::int64_t{1} << 15;
-  const bool integers = result.scalar_type() == at::kInt || result.scalar_type() == at::kLong;
-  if (n <= kShuffled && integers && result.is_contiguous()) {
-    MpsGenerator::Stream stream = generator_or_default(generator)->take(static_cast<std::uint64_t>((n - 1 + 3) / 4));
-    std::vector<std::int64_t> order(static_cast<std::size_t>(n));
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-    PhiloxBlock bits{};
-    std::size_t used = 4;
-    for (std::size_t i = order.size(); i-- > 1;) {
-      if (used == 4) {
-        bits = gpu::philox(stream.seed, stream.index++);
-        used = 0;
-      }
-      std::swap(order[i], order[bits[used++] % static_cast<std::uint32_t>(i + 1)]);
-    }
-    AT_DISPATCH_INDEX_TYPES(result.scalar_type(), "randperm_mps", [&] {
-      std::copy(order.begin(), order.end(), result.mutable_data_ptr<index_t>());
-    });
-    return result;
-  }
-  if (n >= kRadixSorted) {
-    at::Tensor keys = at::empty({n}, result.options().dtype(at::kInt));
-    keys.random_(0, std::int64_t{1} << 24, generator);
-    auto [sorted, order] = keys.sort(/*stable=*/true, 0, /*descending=*/false);
-    // Keys that came out equal are shuffled among themselves, each run by indices of its own.
-    const MpsGenerator::Stream stream = generator_or_default(generator)->take(static_cast<std::uint64_t>(n));
-    const auto* key = sorted.const_data_ptr<std::int32_t>();
-    auto* data = order.mutable_data_ptr<std::int64_t>();
-    for (std::int64_t start = 0; start < n;) {
-      std::int64_t length = 1;
-      while (start + length < n && key[start + length] == key[start]) ++length;
-      std::uint64_t index = stream.index + static_cast<std::uint64_t>(start);
-      PhiloxBlock bits{};
-      std::size_t used = 4;
-      for (std::int64_t i = length - 1; i > 0; --i) {
-        if (used == 4) {
-          bits = gpu::philox(stream.seed, index++);
-          used = 0;
-        }
-        std::swap(data[start + i], data[start + bits[used++] % static_cast<std::uint32_t>(i + 1)]);
-      }
-      start += length;
-    }
-    result.copy_(order);
-    return result;
-  }
-  at::Tensor keys = at::empty({n}, result.options().dtype(at::kFloat));
-  keys.uniform_(0.0, 1.0, generator);
-  result.copy_(keys.argsort());
-  return result;
-}
-
-at::Tensor& multinomial_out(const at::Tensor& self, std::int64_t samples, bool replacement, OptionalGenerator generator,
-                            at::Tensor& result) {
-  TORCH_CHECK(result.device() == self.device(), "multinomial arguments must have the same device");
-  TORCH_CHECK(self.dim() > 0 && self.dim() <= 2, "prob_dist must be 1 or 2 dim");
-  TORCH_CHECK(at::isFloatingType(self.scalar_type()), "multinomial only supports floating-point dtypes for input, got: ",
-              self.scalar_type());
-  TORCH_CHECK(result.scalar_type() == at::kLong, "multinomial expects Long tensor out, got: ", result.scalar_type());
-  TORCH_CHECK(samples > 0, "cannot sample n_sample <= 0 samples");
-  TORCH_CHECK(replacement || samples <= self.size(-1), "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
-  constexpr std::int64_t kMaxCategories = std::int64_t{1} << 24;
-  TORCH_CHECK(self.size(-1) <= kMaxCategories, "number of categories cannot exceed 2^24");
-  if (self.dim() == 1) {
-    result.resize_({samples});
-  } else {
-    result.resize_({self.size(0), samples});
-  }
-  if (result.numel() == 0) return result;
-  if (!replacement || samples == 1) {
-    const auto is_valid = (self.max() < std::numeric_limits<double>::infinity()) & (self.min() >= 0);
-    at::_assert_async(is_valid, "probability tensor contains either `inf`, `nan` or element < 0");
-    at::_assert_async((self.sum(-1) != 0).all(), "invalid multinomial distribution (sum of probabilities <= 0)");
-    at::Tensor keys = at::empty_like(self).exponential_(1.0, generator);
-    at::div_out(keys, self, keys);
-    if (samples == 1) {
-      at::argmax_out(result, keys, /*dim=*/-1, /*keepdim=*/true);
-    } else {
-      at::Tensor values = at::empty(result.sizes(), self.options());
-      at::topk_out(values, result, keys, samples);
-    }
-    return result;
-  }
-  const at::Tensor cumulative = self.cumsum(-1, at::kFloat);
-  const at::Tensor draws = at::rand(result.sizes(), generator, self.options().dtype(at::kFloat))
-                               .mul_(cumulative.select(-1, self.size(-1) - 1).unsqueeze(-1));
-  at::searchsorted_out(result, cumulative, draws);
-  result.clamp_(0, self.size(-1) - 1);
-  return result;
-}
-
-at::Tensor multinomial(const at::Tensor& self, std::int64_t samples, bool replacement, OptionalGenerator generator) {
-  at::Tensor result = at::empty({0}, self.options().dtype(at::kLong));
-  return multinomial_out(self, samples, replacement, std::move(generator), result);
 }
 
 namespace templates = at::native::templates;
@@ -413,9 +308,10 @@ void register_random(torch::Library& m) {
   m.impl("normal.float_Tensor_out", [](double mean, const Tensor& std, OptionalGenerator g, Tensor& out) -> Tensor& {
     return templates::normal_out_impl<NormalKernel, MpsGenerator>(out, mean, std, std::move(g));
   });
-  m.impl("normal.Tensor_Tensor_out", [](const Tensor& mean, const Tensor& std, OptionalGenerator g, Tensor& out) -> Tensor& {
-    return templates::normal_out_impl<NormalKernel, MpsGenerator>(out, mean, std, std::move(g));
-  });
+  m.impl("normal.Tensor_Tensor_out",
+         [](const Tensor& mean, const Tensor& std, OptionalGenerator g, Tensor& out) -> Tensor& {
+           return templates::normal_out_impl<NormalKernel, MpsGenerator>(out, mean, std, std::move(g));
+         });
   m.impl("normal.Tensor_float", [](const Tensor& mean, double std, OptionalGenerator g) {
     return templates::normal_impl<NormalKernel, MpsGenerator>(mean, std, std::move(g));
   });
@@ -440,9 +336,10 @@ void register_random(torch::Library& m) {
   m.impl("random_", [](Tensor& self, OptionalGenerator g) -> Tensor& {
     return templates::random_impl<RandomKernel, MpsGenerator>(self, std::move(g));
   });
-  m.impl("random_.from", [](Tensor& self, std::int64_t from, std::optional<std::int64_t> to, OptionalGenerator g) -> Tensor& {
-    return templates::random_from_to_impl<RandomFromToKernel, MpsGenerator>(self, from, to, std::move(g));
-  });
+  m.impl("random_.from",
+         [](Tensor& self, std::int64_t from, std::optional<std::int64_t> to, OptionalGenerator g) -> Tensor& {
+           return templates::random_from_to_impl<RandomFromToKernel, MpsGenerator>(self, from, to, std::move(g));
+         });
   m.impl("random_.to", [](Tensor& self, std::int64_t to, OptionalGenerator g) -> Tensor& {
     return templates::random_from_to_impl<RandomFromToKernel, MpsGenerator>(self, 0, to, std::move(g));
   });
@@ -450,9 +347,6 @@ void register_random(torch::Library& m) {
   m.impl("bernoulli_.Tensor", bernoulli_tensor);
   m.impl("bernoulli.out", bernoulli_out);
   m.impl("native_dropout", native_dropout);
-  m.impl("randperm.generator_out", randperm_out);
-  m.impl("multinomial", multinomial);
-  m.impl("multinomial.out", multinomial_out);
 }
 
 }  // namespace anymps::backend

@@ -1,5 +1,5 @@
-// LSTM: one operator with a gradient of its own on MPS. The CPU's LSTM runs over aliases with autograd on, and the graph
-// that it leaves is kept for the backward call in one of the tensors that the operator returns for that purpose.
+// LSTM: one operator with a gradient of its own on MPS. The CPU's LSTM runs over aliases with autograd on, and the
+// graph that it leaves is kept for the backward call in one of the tensors that the operator returns for that purpose.
 #include <ATen/ATen.h>
 #include <ATen/NativeFunctions.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -24,7 +24,8 @@ class WithAutograd {
  public:
   WithAutograd()
       : guard_(c10::impl::tls_local_dispatch_key_set().included_,
-               c10::impl::tls_local_dispatch_key_set().excluded_ - c10::autograd_dispatch_keyset_with_ADInplaceOrView) {}
+               c10::impl::tls_local_dispatch_key_set().excluded_ - c10::autograd_dispatch_keyset_with_ADInplaceOrView) {
+  }
 
  private:
   c10::impl::ForceDispatchKeyGuard guard_;

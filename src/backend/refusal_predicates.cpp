@@ -60,9 +60,7 @@ bool output_not_divisible_by_input(c10::ArrayRef<c10::IValue> arguments) {
          (sizes.output_height % sizes.input_height != 0 || sizes.output_width % sizes.input_width != 0);
 }
 
-bool interpolation_is_bicubic(c10::ArrayRef<c10::IValue> arguments) {
-  return arguments[3].toInt() == kBicubic;
-}
+bool interpolation_is_bicubic(c10::ArrayRef<c10::IValue> arguments) { return arguments[3].toInt() == kBicubic; }
 
 bool accumulates_fractions(c10::ArrayRef<c10::IValue> arguments) {
   return arguments[3].toBool() && has_fractions(arguments[0]);

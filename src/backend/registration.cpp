@@ -47,7 +47,8 @@ void register_covered_operators() {
     const auto op = dispatcher.findSchema({"aten::" + name.substr(0, dot), overload});
     // A wheel may lack operators that the yaml lists for other builds.
     if (!op || op->hasKernelForDispatchKey(covered.key)) continue;
-    const AliasTarget target = covered.key == c10::DispatchKey::MPS ? AliasTarget::kCpuKernel : AliasTarget::kDispatcher;
+    const AliasTarget target =
+        covered.key == c10::DispatchKey::MPS ? AliasTarget::kCpuKernel : AliasTarget::kDispatcher;
     library_for(covered.key).impl(covered.name, alias_function(target, covered.check));
   }
 }
@@ -88,6 +89,7 @@ void register_device() {
     register_complex_math(mps);
     register_quantized(mps);
     register_random(mps);
+    register_sampling(mps);
     register_deferred_errors(mps);
     register_covered_operators();
   });

@@ -24,7 +24,8 @@ void register_pooling(torch::Library& aten);
 void register_convolution(torch::Library& aten);
 void register_attention(torch::Library& aten);
 void register_composite_attention(torch::Library& autograd);
-// These two at the device's key, and at its autograd key, or autograd would take the operator for one without a gradient.
+// These two at the device's key, and at its autograd key, or autograd would take the operator for one without a
+// gradient.
 void register_rms_norm(torch::Library& aten);
 void register_svd(torch::Library& aten);
 void register_distance(torch::Library& aten);
@@ -32,6 +33,7 @@ void register_bincount(torch::Library& aten);
 void register_complex_math(torch::Library& aten);
 void register_quantized(torch::Library& aten);
 void register_random(torch::Library& aten);
+void register_sampling(torch::Library& aten);
 void register_deferred_errors(torch::Library& aten);
 
 }  // namespace anymps::backend

@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kGiB = std::size_t{1} << 30;
 
 DeviceFacts facts_of_this_machine() {
-  const auto memory = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto memory =
+      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   DeviceFacts facts;
   facts.name = "Apple M2 (anymps)";
   facts.core_count = 10;

@@ -25,7 +25,8 @@ constexpr std::size_t kClasses = (kLargestExponent - kSmallestExponent) * kSteps
 std::size_t physical_memory() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : std::size_t{8} << 30;
+  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)
+                               : std::size_t{8} << 30;
 }
 
 // Relaxed is enough for the counters: they are read for reports, and order nothing.

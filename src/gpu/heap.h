@@ -1,8 +1,8 @@
 // Heap: the memory behind the device's buffers.
 //
-// One address range is reserved for the whole heap, so "is this pointer ours?" is a comparison and one deleter can serve
-// our blocks and malloc's. A header lies before each block, so the pointer alone is enough to free it. Freed blocks are
-// kept by size class; release_cached() gives their pages back to the system.
+// One address range is reserved for the whole heap, so "is this pointer ours?" is a comparison and one deleter can
+// serve our blocks and malloc's. A header lies before each block, so the pointer alone is enough to free it. Freed
+// blocks are kept by size class; release_cached() gives their pages back to the system.
 //
 // All functions may be called from any thread; a block may be freed by another thread than the one that took it.
 #pragma once
