@@ -113,11 +113,8 @@ std::tuple<at::Tensor, Tensors, Tensors> lstm_mps_backward(
   std::size_t next = 0;
   Tensors all;
   for (const at::Tensor& tensor : graph.leaves) {
-    at::Tensor gradient;
-    if (tensor.requires_grad()) gradient = found[next++];
-    // The caller wants a tensor for each, also for those that nothing depends on.
-    if (!gradient.defined()) gradient = at::zeros_like(tensor);
-    all.push_back(cpu.back(gradient.detach()));
+    const at::Tensor gradient = tensor.requires_grad() ? found[next++] : at::Tensor();
+    all.push_back(gradient.defined() ? cpu.back(gradient.detach()) : gradient);
   }
   const auto first_parameter = all.begin() + 1 + static_cast<std::ptrdiff_t>(hidden.size());
   return {all[0], Tensors(all.begin() + 1, first_parameter), Tensors(first_parameter, all.end())};

@@ -58,7 +58,7 @@ class SignalForwarding {
     const sigset_t set = forwarded_set();
     ::pthread_sigmask(SIG_BLOCK, &set, &mask_before_);
     asked_to_stop.store(false);
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = forward;
     action.sa_flags = SA_SIGINFO;
     sigemptyset(&action.sa_mask);

@@ -76,8 +76,8 @@ TEST(Child, ForwardsATerminationRequest) {
 }
 
 TEST(Child, PutsTheHandlersBack) {
-  struct sigaction before {};
-  struct sigaction after {};
+  struct sigaction before{};
+  struct sigaction after{};
   ::sigaction(SIGINT, nullptr, &before);
   run_child(shell(":"));
   ::sigaction(SIGINT, nullptr, &after);

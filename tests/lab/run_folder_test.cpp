@@ -27,7 +27,9 @@ TEST(RunFolder, ATemporaryOneIsGoneAtTheEnd) {
 TEST(RunFolder, AKeptOneStaysAndMustBeNew) {
   const RunFolder around = RunFolder::temporary();
   const fs::path path = around.path() / "a" / "b";
-  { RunFolder::kept(path).make_part("run"); }
+  {
+    RunFolder::kept(path).make_part("run");
+  }
   EXPECT_TRUE(fs::exists(path / "run"));
   EXPECT_THROW(RunFolder::kept(path), std::runtime_error);
   std::ofstream(around.path() / "file") << "x";
