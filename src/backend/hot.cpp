@@ -4,8 +4,10 @@
 #include <ATen/Operators.h>
 #include <torch/library.h>
 
+#include <memory>
 #include <type_traits>
 
+#include "backend/alias_kernel.h"
 #include "backend/cpu_call.h"
 #include "backend/registration.h"
 
@@ -37,6 +39,16 @@ struct Hot;
 template <typename Op, typename Result, typename... Arguments>
 struct Hot<Op, Result(Arguments...)> {
   static Result call(Arguments... arguments) {
+    try {
+      return call_unboxed(arguments...);
+    } catch (const c10::NotImplementedError&) {
+      // A type that the CPU's kernel lacks, such as complex halves: the boxed kernel widens.
+      return call_boxed(arguments...);
+    }
+  }
+
+ private:
+  static Result call_unboxed(Arguments... arguments) {
     AliasCall alias;
     std::tuple cpu(to_cpu(alias, arguments)...);
     check_devices(alias);
@@ -52,6 +64,14 @@ struct Hot<Op, Result(Arguments...)> {
     } else {
       return to_mps(alias, std::apply(redispatch, cpu));
     }
+  }
+
+  static Result call_boxed(Arguments... arguments) {
+    static const c10::OperatorHandle op = c10::Dispatcher::singleton().findSchemaOrThrow(Op::name, Op::overload_name);
+    static const c10::BoxedKernel kernel = c10::BoxedKernel::makeFromFunctor(
+        std::make_unique<AliasKernel>(AliasTarget::kCpuKernel, DeviceCheck::kIterator));
+    return c10::impl::BoxedKernelWrapper<Result(Arguments...)>::call(
+        kernel, op, c10::DispatchKeySet(c10::DispatchKey::MPS), arguments...);
   }
 };
 

@@ -17,6 +17,14 @@ def test_bool_goes_past_integers():
     assert F.silu(x.to("mps")).tolist() == [True, False]
 
 
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
+@pytest.mark.parametrize("function", [torch.sqrt, torch.exp, torch.tanh, lambda x: x / x, lambda x: x.sum(0)])
+def test_complex_halves_in_hot_operators(function):
+    x = torch.tensor([1 + 2j, 3 - 1j]).to(torch.complex32)
+    expected = function(x.to(torch.complex64)).to(torch.complex32)
+    assert torch.equal(torch.view_as_real(function(x.to("mps")).cpu()), torch.view_as_real(expected))
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_grid_sampler_rounds_once(dtype):
     torch.manual_seed(0)
