@@ -255,7 +255,7 @@ void install_cpu_router() {
   c10::SetCPUAllocator(router, /*priority=*/1);
 }
 
-c10::DataPtr adopt(c10::DataPtr pointer, std::size_t bytes) {
+c10::DataPtr adopt(c10::DataPtr pointer) {
   void* data = pointer.get();
   if (data == nullptr) return {nullptr, nullptr, &c10::detail::deleteNothing, kMpsDevice};
   gpu::Heap& heap = gpu::Heap::instance();

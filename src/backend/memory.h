@@ -41,7 +41,7 @@ class RouteScope {
 
 // Makes memory that a CPU kernel produced the device's own. Blocks of the heap change hands; anything else (memory that
 // a kernel took from malloc on a worker thread) is kept alive by a wrapper.
-c10::DataPtr adopt(c10::DataPtr pointer, std::size_t bytes);
+c10::DataPtr adopt(c10::DataPtr pointer);
 
 // Limits, as the environment and set_per_process_memory_fraction set them.
 void set_memory_fraction(double ratio);

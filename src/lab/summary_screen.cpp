@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -73,7 +74,7 @@ std::string human_seconds(double seconds) {
 
 std::string rate(const StepSeries& series) {
   const double per_second = series.per_second();
-  if (per_second >= 1000) return with_commas(static_cast<std::uint64_t>(per_second + 0.5)) + " steps/s";
+  if (per_second >= 1000) return with_commas(static_cast<std::uint64_t>(std::llround(per_second))) + " steps/s";
   return fmt::format("{:.{}f} steps/s", per_second, per_second < 10 ? 2 : 1);
 }
 
@@ -207,7 +208,7 @@ void add_memory(Screen& screen, const RunSummary& run) {
   if (memory.limit_bytes == 0) return;
   const double share =
       std::min(1.0, static_cast<double>(memory.driver_bytes) / static_cast<double>(memory.limit_bytes));
-  const auto filled = static_cast<std::size_t>(share * kBarWidth + 0.5);
+  const auto filled = static_cast<std::size_t>(std::llround(share * kBarWidth));
   std::string bar;
   for (std::size_t i = 0; i < kBarWidth; ++i) bar += i < filled ? "█" : "░";
   screen.line("", fmt::format("{} {:.1f} % of the limit of {}", bar, 100 * share, human_bytes(memory.limit_bytes)),
