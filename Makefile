@@ -83,12 +83,12 @@ tidy: build/.debian-lint build/.installed ## clang-tidy on files of recent commi
 
 asan: build/.debian ## the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake -S . -B build/asan -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_TESTS=ON -DANYMPS_SANITIZE=address,undefined >/dev/null
-	cmake --build build/asan
+	cmake --build build/asan --target gpu_tests lab_tests
 	UBSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/asan --output-on-failure
 
 tsan: build/.debian ## the C++ tests under ThreadSanitizer
 	cmake -S . -B build/tsan -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_TESTS=ON -DANYMPS_SANITIZE=thread >/dev/null
-	cmake --build build/tsan
+	cmake --build build/tsan --target gpu_tests lab_tests
 	TSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/tsan --output-on-failure
 
 clean: ## remove what the build made, .venv excepted
