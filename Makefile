@@ -58,8 +58,11 @@ cpp-tests: build/tests/build.ninja ## the C++ tests of the rooms without PyTorch
 	cmake --build build/tests
 	ctest --test-dir build/tests --output-on-failure
 
+# The models go in a process of their own: PyTorch's autograd thread keeps the number of threads that it began with, and
+# sums over another number of threads round differently.
 test: build/.installed cpp-tests ## everything that gates a change
-	$(VENV)/bin/python -m pytest tests
+	$(VENV)/bin/python -m pytest tests/models tests/threads
+	$(VENV)/bin/python -m pytest tests --ignore=tests/models --ignore=tests/threads
 
 test-full: test ## the above, and PyTorch's own test_mps.py (TEST_MPS=path to it)
 	ANYMPS_TEST_MPS=$(TEST_MPS) $(VENV)/bin/python -m pytest tests/conformance

@@ -113,8 +113,10 @@ std::tuple<at::Tensor, Tensors, Tensors> lstm_mps_backward(
   std::size_t next = 0;
   Tensors all;
   for (const at::Tensor& tensor : graph.leaves) {
-    const at::Tensor gradient = tensor.requires_grad() ? found[next++] : at::Tensor();
-    all.push_back(gradient.defined() ? cpu.back(gradient.detach()) : gradient);
+    at::Tensor gradient = tensor.requires_grad() ? found[next++] : at::Tensor();
+    // A dispatch mode in Python cannot take lists with holes, so what nothing depends on gets a gradient of zero.
+    if (!gradient.defined()) gradient = at::zeros_like(tensor);
+    all.push_back(cpu.back(gradient.detach()));
   }
   const auto first_parameter = all.begin() + 1 + static_cast<std::ptrdiff_t>(hidden.size());
   return {all[0], Tensors(all.begin() + 1, first_parameter), Tensors(first_parameter, all.end())};

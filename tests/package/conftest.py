@@ -27,8 +27,9 @@ class Environment:
         self.packages = next(path.glob("lib/python3*/site-packages"))
         # Links instead of a second installation of half a gigabyte.
         for package in pathlib.Path(sysconfig.get_paths()["purelib"]).iterdir():
-            if not package.name.startswith(("anymps", "pip", "setuptools", "__pycache__")):
-                (self.packages / package.name).symlink_to(package)
+            link = self.packages / package.name
+            if not package.name.startswith("anymps") and not link.exists():
+                link.symlink_to(package)
 
     def pip(self, *arguments) -> None:
         subprocess.run([self.bin / "python", "-m", "pip", "-q", "--disable-pip-version-check", *arguments], check=True)
