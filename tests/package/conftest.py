@@ -31,6 +31,10 @@ class Environment:
             if not package.name.startswith("anymps") and not link.exists():
                 link.symlink_to(package)
 
+    def files(self) -> list[str]:
+        names = [path.name for folder in (self.bin, self.packages) for path in folder.iterdir()]
+        return sorted(name for name in names if name != "__pycache__")
+
     def pip(self, *arguments) -> None:
         subprocess.run([self.bin / "python", "-m", "pip", "-q", "--disable-pip-version-check", *arguments], check=True)
 
