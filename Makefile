@@ -23,17 +23,19 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
+# Installs those of the Debian packages $(1) that are missing, so that a machine that has them needs no root.
+define install_missing
+@mkdir -p build
+@missing=""; for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q "ok installed" || missing="$$missing $$p"; done; \
+if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; fi
+@touch $@
+endef
+
 build/.debian: Makefile
-	@mkdir -p build
-	@missing=""; for p in $(DEBIAN); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q "ok installed" || missing="$$missing $$p"; done; \
-	if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; fi
-	@touch $@
+	$(call install_missing,$(DEBIAN))
 
 build/.debian-lint: Makefile
-	@mkdir -p build
-	@missing=""; for p in $(DEBIAN_LINT); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q "ok installed" || missing="$$missing $$p"; done; \
-	if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; fi
-	@touch $@
+	$(call install_missing,$(DEBIAN_LINT))
 
 # A torch that is already in the environment is kept, whichever build it is.
 $(VENV)/.ready: Makefile build/.debian

@@ -1,5 +1,5 @@
 // The operators that training loops live on, without boxing: the same aliasing as AliasKernel, compiled per signature.
-// Only operators whose CPU kernels take every type that the device has, and that need nothing but their arguments.
+// Only operators that need nothing but their arguments; a type that the CPU's kernel lacks goes to the boxed kernel.
 #include <ATen/ATen.h>
 #include <ATen/Operators.h>
 #include <torch/library.h>
@@ -20,13 +20,6 @@ const T& to_cpu(AliasCall&, const T& other) {
   return other;
 }
 
-at::Tensor to_mps(AliasCall& alias, at::Tensor result) { return alias.to_mps(std::move(result)); }
-template <typename... Results>
-std::tuple<Results...> to_mps(AliasCall& alias, std::tuple<Results...> results) {
-  return std::apply([&](Results&... each) { return std::tuple<Results...>(alias.to_mps(std::move(each))...); },
-                    results);
-}
-
 void check_devices(const AliasCall& alias) {
   TORCH_CHECK(!alias.bystander().defined(),
               "Expected all tensors to be on the same device, but found at least two devices, ", kMpsDevice, " and ",
@@ -42,7 +35,7 @@ struct Hot<Op, Result(Arguments...)> {
     try {
       return call_unboxed(arguments...);
     } catch (const c10::NotImplementedError&) {
-      // A type that the CPU's kernel lacks, such as complex halves: the boxed kernel widens.
+      // Such as complex halves: the boxed kernel widens.
       return call_boxed(arguments...);
     }
   }
@@ -62,7 +55,7 @@ struct Hot<Op, Result(Arguments...)> {
       // In-place operators return their first argument.
       return std::get<0>(std::tuple<Arguments...>(arguments...));
     } else {
-      return to_mps(alias, std::apply(redispatch, cpu));
+      return alias.to_mps(std::apply(redispatch, cpu));
     }
   }
 
