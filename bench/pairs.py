@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-OPERATOR, STEP = "operator", "training step"
+OPERATOR, STEP, SMALL_STEP = "operator", "training step", "small training step"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,40 +53,47 @@ def _step(module: nn.Module, batch: dict, loss_of: Callable, device: str):
     return step
 
 
-def cnn(device: str):
+def cnn(device: str, batch: int, size: int):
     torch.manual_seed(0)
     net = nn.Sequential(
         nn.Conv2d(3, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
         nn.Conv2d(32, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU(), nn.AdaptiveAvgPool2d(1),
         nn.Flatten(), nn.Linear(64, 10),
     )  # fmt: skip
-    batch = {"x": torch.randn(16, 3, 32, 32), "y": torch.randint(10, (16,))}
-    return _step(net, batch, lambda m, b: F.cross_entropy(m(b["x"]), b["y"]), device)
+    data = {"x": torch.randn(batch, 3, size, size), "y": torch.randint(10, (batch,))}
+    return _step(net, data, lambda m, b: F.cross_entropy(m(b["x"]), b["y"]), device)
 
 
-def transformer(device: str):
+def _tokens(batch: int, length: int) -> dict:
+    return {"x": torch.randint(500, (batch, length)), "y": torch.randint(500, (batch, length))}
+
+
+def _token_loss(module: nn.Module, batch: dict) -> torch.Tensor:
+    return F.cross_entropy(module(batch["x"]).flatten(0, 1), batch["y"].flatten())
+
+
+def transformer(device: str, batch: int, length: int, width: int):
     torch.manual_seed(0)
-    layer = nn.TransformerEncoderLayer(128, 4, 256, dropout=0.0, batch_first=True)
+    layer = nn.TransformerEncoderLayer(width, 4, 2 * width, dropout=0.0, batch_first=True)
     net = nn.Sequential(
-        nn.Embedding(500, 128), nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), nn.Linear(128, 500)
+        nn.Embedding(500, width), nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), nn.Linear(width, 500)
     )
-    batch = {"x": torch.randint(500, (8, 64)), "y": torch.randint(500, (8, 64))}
-    return _step(net, batch, lambda m, b: F.cross_entropy(m(b["x"]).flatten(0, 1), b["y"].flatten()), device)
+    return _step(net, _tokens(batch, length), _token_loss, device)
 
 
 class _Lstm(nn.Module):
-    def __init__(self):
+    def __init__(self, width: int):
         super().__init__()
-        self.embed, self.rnn, self.head = nn.Embedding(500, 64), nn.LSTM(64, 128, batch_first=True), nn.Linear(128, 500)
+        self.embed = nn.Embedding(500, width // 2)
+        self.rnn, self.head = nn.LSTM(width // 2, width, batch_first=True), nn.Linear(width, 500)
 
     def forward(self, x):
         return self.head(self.rnn(self.embed(x))[0])
 
 
-def lstm(device: str):
+def lstm(device: str, batch: int, length: int, width: int):
     torch.manual_seed(0)
-    batch = {"x": torch.randint(500, (8, 32)), "y": torch.randint(500, (8, 32))}
-    return _step(_Lstm(), batch, lambda m, b: F.cross_entropy(m(b["x"]).flatten(0, 1), b["y"].flatten()), device)
+    return _step(_Lstm(width), _tokens(batch, length), _token_loss, device)
 
 
 WORKLOADS = (
@@ -93,7 +101,11 @@ WORKLOADS = (
     Workload("x + y", OPERATOR, add_tensors),
     Workload("one-element add", OPERATOR, add_one_element),
     Workload("view", OPERATOR, view),
-    Workload("CNN", STEP, cnn),
-    Workload("transformer", STEP, transformer),
-    Workload("LSTM", STEP, lstm),
+    Workload("CNN", STEP, partial(cnn, batch=32, size=64)),
+    Workload("transformer", STEP, partial(transformer, batch=16, length=128, width=256)),
+    Workload("LSTM", STEP, partial(lstm, batch=32, length=64, width=256)),
+    # Steps of a few milliseconds, where what is fixed per step shows most.
+    Workload("small CNN", SMALL_STEP, partial(cnn, batch=16, size=32)),
+    Workload("small transformer", SMALL_STEP, partial(transformer, batch=8, length=64, width=128)),
+    Workload("small LSTM", SMALL_STEP, partial(lstm, batch=8, length=32, width=128)),
 )

@@ -2,6 +2,7 @@
 // the front end for the device stands here; what it goes on to is what it goes on to there: one operator where no
 // gradient is asked for, a composition of others with one.
 #include <ATen/ATen.h>
+#include <ATen/ops/_safe_softmax_compositeexplicitautograd_dispatch.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -107,11 +108,26 @@ at::Tensor scaled_dot_product_attention(const at::Tensor& query, const at::Tenso
                                                                     std::nullopt, scale, grouped));
 }
 
+// softmax with rows of nothing but -inf set to zero. PyTorch composes it of five passes over the scores; such rows come
+// out of softmax as NaN, first element included, so one look at each row decides whether the passes are needed.
+at::Tensor safe_softmax(const at::Tensor& scores, std::int64_t dim, std::optional<at::ScalarType> dtype) {
+  at::Tensor result = at::softmax(scores, dim, dtype);
+  if (result.numel() == 0) return result;
+  CpuCall cpu;
+  const at::Tensor heads = result.dim() == 0 ? cpu(result) : cpu(result).select(dim, 0);
+  if (heads.isnan().any().item<bool>()) return at::compositeexplicitautograd::_safe_softmax(scores, dim, dtype);
+  // What a Mac's passes would hold at this point, so that the peak of the device's memory is a Mac's. Never touched.
+  const at::Tensor masked = at::empty(scores.sizes(), scores.options().dtype(at::kBool));
+  const at::Tensor selected = at::empty_like(result);
+  return result;
+}
+
 }  // namespace
 
 void register_attention(torch::Library& m) {
   m.impl("_scaled_dot_product_attention_math_for_mps", attention);
   m.impl("scaled_dot_product_attention", scaled_dot_product_attention);
+  m.impl("_safe_softmax", safe_softmax);
 }
 
 void register_composite_attention(torch::Library& autograd) {

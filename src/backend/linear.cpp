@@ -4,6 +4,7 @@
 
 #include <array>
 #include <tuple>
+#include <vector>
 
 #include "backend/cpu_call.h"
 #include "backend/registration.h"
@@ -19,6 +20,20 @@ void check_on_device(const at::Tensor& tensor, const char* name) {
   TORCH_CHECK(tensor.is_mps(), "Tensor for argument ", name, " is on ", tensor.device(), " but expected on mps");
 }
 
+// The CPU's own composition folds the leading dimensions where the weight learns, which below autograd it cannot see.
+bool folds(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias) {
+  if (input.dim() < 3 || weight.dim() != 2 || !weight.requires_grad()) return false;
+  const bool has_bias = bias && bias->defined();
+  return !(has_bias && input.dim() == 3 && input.is_contiguous());  // that one it folds by itself, bias included
+}
+
+at::Tensor folded_linear(const at::Tensor& x, const at::Tensor& w, const std::optional<at::Tensor>& b) {
+  std::vector<std::int64_t> shape = x.sizes().vec();
+  shape.back() = w.size(0);
+  at::Tensor result = x.reshape({-1, x.size(-1)}).mm(w.t()).view(shape);
+  return b ? result.add_(*b) : result;
+}
+
 at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias) {
   TORCH_CHECK(is_supported(input), "MPS device does not support linear for non-float inputs");
   check_on_device(input, "input");
@@ -29,7 +44,8 @@ at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const std::
     TORCH_CHECK(is_supported(*bias), "MPS device does not support linear for non-float bias");
   }
   CpuCall cpu;
-  return cpu.back(at::linear(cpu(input), cpu(weight), cpu(bias)));
+  auto* const product = folds(input, weight, bias) ? folded_linear : at::linear;
+  return cpu.back(product(cpu(input), cpu(weight), cpu(bias)));
 }
 
 // The products that PyTorch's formulas for the CPU's composition take, so that gradients are the CPU's to the bit.

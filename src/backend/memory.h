@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <optional>
 
+#include "backend/backward_thread.h"
+
 namespace anymps::backend {
 
 inline const c10::Device kMpsDevice(c10::DeviceType::MPS, 0);
@@ -29,7 +31,10 @@ void install_cpu_router();
 // without a copy. It nests.
 class RouteScope {
  public:
-  RouteScope() noexcept { ++depth_; }
+  RouteScope() noexcept {
+    BackwardThread::stay_on_caller();
+    ++depth_;
+  }
   ~RouteScope() { --depth_; }
   RouteScope(const RouteScope&) = delete;
   RouteScope& operator=(const RouteScope&) = delete;

@@ -13,12 +13,6 @@
 namespace anymps::backend {
 namespace {
 
-at::Tensor max_pool2d(const at::Tensor& input, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
-                      at::IntArrayRef dilation, bool ceil_mode) {
-  CpuCall cpu;
-  return cpu.back(std::get<0>(at::max_pool2d_with_indices(cpu(input), kernel, stride, padding, dilation, ceil_mode)));
-}
-
 struct Window {
   std::int64_t kernel, stride, padding, dilation;
 
@@ -40,59 +34,134 @@ struct Window {
   }
 };
 
-// Finds each window's maximum again and gives its gradient to it, in one pass. The CPU keeps the indices instead; with
-// the CPU's two kernels in a row the search alone made a small CNN's step 8% slower. Ties, NaN and the order of
-// additions are as there, so the result is the same to the bit.
-void scatter_to_maxima(const float* input, const float* grad, float* result, std::int64_t planes, at::IntArrayRef in,
-                       at::IntArrayRef out, const Window& vertical, const Window& horizontal) {
-  const std::int64_t in_size = in[0] * in[1];
-  const std::int64_t out_size = out[0] * out[1];
-  const std::int64_t grain = std::max<std::int64_t>(1, at::internal::GRAIN_SIZE / std::max<std::int64_t>(in_size, 1));
-  at::parallel_for(0, planes, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t plane = begin; plane < end; ++plane) {
-      const float* values = input + plane * in_size;
-      float* target = result + plane * in_size;
-      const float* given = grad + plane * out_size;
-      for (std::int64_t oh = 0; oh < out[0]; ++oh) {
-        for (std::int64_t ow = 0; ow < out[1]; ++ow) {
-          const std::int64_t left = horizontal.first(ow);
-          const std::int64_t top = vertical.first(oh);
-          std::int64_t best = top * in[1] + left;
-          float maximum = -std::numeric_limits<float>::infinity();
-          for (std::int64_t h = top; h < vertical.end(oh, in[0]); h += vertical.dilation) {
-            for (std::int64_t w = left; w < horizontal.end(ow, in[1]); w += horizontal.dilation) {
-              const float value = values[h * in[1] + w];
-              if (value > maximum || std::isnan(value)) {
-                maximum = value;
-                best = h * in[1] + w;
-              }
-            }
-          }
-          target[best] += given[oh * out[1] + ow];
-        }
+struct Maximum {
+  float value = -std::numeric_limits<float>::infinity();
+  std::int64_t place;
+
+  // Ties and NaN go as in the CPU's kernel: the first maximum stands, and the last NaN wins.
+  void meet(float candidate, std::int64_t where) {
+    if (candidate > value || std::isnan(candidate)) {
+      value = candidate;
+      place = where;
+    }
+  }
+};
+
+// Planes of floats under windows that slide over them.
+struct Pooling {
+  std::int64_t planes, in_height, in_width, out_height, out_width;
+  Window vertical, horizontal;
+
+  std::int64_t in_size() const { return in_height * in_width; }
+  std::int64_t out_size() const { return out_height * out_width; }
+
+  // Calls visit(window's index, maximum, its index) for every window. One pass that keeps no indices: the CPU's kernel
+  // writes them and reads them again, which a device that must not keep them would do twice.
+  template <typename Visit>
+  void each_window(const float* input, Visit visit) const {
+    const std::int64_t grain = std::max<std::int64_t>(1, at::internal::GRAIN_SIZE / in_size());
+    at::parallel_for(0, planes, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t plane = begin; plane < end; ++plane) {
+        for (std::int64_t oh = 0; oh < out_height; ++oh) each_in_row(input, plane, oh, visit);
+      }
+    });
+  }
+
+ private:
+  template <typename Visit>
+  void each_in_row(const float* input, std::int64_t plane, std::int64_t oh, Visit& visit) const {
+    const std::int64_t top = vertical.first(oh);
+    const std::int64_t bottom = vertical.end(oh, in_height);
+    const std::int64_t above = plane * in_size();
+    const std::int64_t row = plane * out_size() + oh * out_width;
+    std::int64_t ow = 0;
+    if (is_two_by_two() && bottom - top == 2) {
+      // By far the most frequent window, without its loops.
+      for (; ow < out_width && ow * horizontal.stride + 2 <= in_width; ++ow) {
+        const std::int64_t corner = above + top * in_width + ow * horizontal.stride;
+        Maximum best{.place = corner};
+        best.meet(input[corner], corner);
+        best.meet(input[corner + 1], corner + 1);
+        best.meet(input[corner + in_width], corner + in_width);
+        best.meet(input[corner + in_width + 1], corner + in_width + 1);
+        visit(row + ow, best.value, best.place);
       }
     }
-  });
+    for (; ow < out_width; ++ow) {
+      const std::int64_t left = horizontal.first(ow);
+      const std::int64_t right = horizontal.end(ow, in_width);
+      Maximum best{.place = above + top * in_width + left};
+      for (std::int64_t h = top; h < bottom; h += vertical.dilation) {
+        for (std::int64_t w = left; w < right; w += horizontal.dilation) {
+          const std::int64_t place = above + h * in_width + w;
+          best.meet(input[place], place);
+        }
+      }
+      visit(row + ow, best.value, best.place);
+    }
+  }
+
+  bool is_two_by_two() const {
+    return vertical.kernel == 2 && horizontal.kernel == 2 && vertical.padding == 0 && horizontal.padding == 0 &&
+           vertical.dilation == 1 && horizontal.dilation == 1;
+  }
+};
+
+bool is_plain(const at::Tensor& x) {
+  return x.scalar_type() == at::kFloat && x.is_contiguous() && x.dim() >= 3 && x.numel() > 0;
 }
 
+Pooling pooling_of(const at::Tensor& x, at::IntArrayRef out, at::IntArrayRef kernel, at::IntArrayRef stride,
+                   at::IntArrayRef padding, at::IntArrayRef dilation) {
+  return {.planes = x.numel() / (x.size(-1) * x.size(-2)),
+          .in_height = x.size(-2),
+          .in_width = x.size(-1),
+          .out_height = out[out.size() - 2],
+          .out_width = out[out.size() - 1],
+          .vertical = Window::of(0, kernel, stride, padding, dilation),
+          .horizontal = Window::of(1, kernel, stride, padding, dilation)};
+}
+
+at::Tensor max_pool2d(const at::Tensor& input, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
+                      at::IntArrayRef dilation, bool ceil_mode) {
+  CpuCall cpu;
+  const at::Tensor x = cpu(input);
+  if (!is_plain(x)) {
+    return cpu.back(std::get<0>(at::max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode)));
+  }
+  // The meta kernel checks the arguments and says the shape, and does no work.
+  const auto shape = std::get<0>(at::max_pool2d_with_indices(at::empty_like(x, at::kMeta), kernel, stride, padding,
+                                                             dilation, ceil_mode))
+                         .sizes()
+                         .vec();
+  at::Tensor result = at::empty(shape, x.options());
+  float* values = result.mutable_data_ptr<float>();
+  pooling_of(x, shape, kernel, stride, padding, dilation)
+      .each_window(x.const_data_ptr<float>(),
+                   [values](std::int64_t window, float maximum, std::int64_t) { values[window] = maximum; });
+  return cpu.back(std::move(result));
+}
+
+// Finds each window's maximum again and gives its gradient to it. The order of additions is the CPU's, so the result
+// is the same to the bit.
 at::Tensor max_pool2d_backward(const at::Tensor& grad, const at::Tensor& input, at::IntArrayRef kernel,
                                at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                                bool ceil_mode) {
   CpuCall cpu;
   const at::Tensor x = cpu(input);
-  const bool one_pass = (x.scalar_type() == at::kFloat) && x.is_contiguous() && x.dim() >= 3 && x.numel() > 0;
-  if (one_pass) {
-    const at::Tensor given = cpu(grad).contiguous();
-    at::Tensor result = at::zeros_like(x);
-    scatter_to_maxima(x.const_data_ptr<float>(), given.const_data_ptr<float>(), result.mutable_data_ptr<float>(),
-                      x.numel() / (x.size(-1) * x.size(-2)), x.sizes().slice(x.dim() - 2),
-                      given.sizes().slice(given.dim() - 2), Window::of(0, kernel, stride, padding, dilation),
-                      Window::of(1, kernel, stride, padding, dilation));
-    return cpu.back(std::move(result));
+  if (!is_plain(x)) {
+    const auto indices = std::get<1>(at::max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
+    return cpu.back(
+        at::max_pool2d_with_indices_backward(cpu(grad), x, kernel, stride, padding, dilation, ceil_mode, indices));
   }
-  const auto indices = std::get<1>(at::max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
-  return cpu.back(
-      at::max_pool2d_with_indices_backward(cpu(grad), x, kernel, stride, padding, dilation, ceil_mode, indices));
+  const at::Tensor given = cpu(grad).contiguous();
+  at::Tensor result = at::zeros_like(x);
+  const float* gradients = given.const_data_ptr<float>();
+  float* target = result.mutable_data_ptr<float>();
+  pooling_of(x, given.sizes(), kernel, stride, padding, dilation)
+      .each_window(x.const_data_ptr<float>(),
+                   [=](std::int64_t window, float, std::int64_t place) { target[place] += gradients[window]; });
+  return cpu.back(std::move(result));
 }
 
 }  // namespace

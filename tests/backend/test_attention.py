@@ -60,3 +60,19 @@ def test_integers_are_refused():
     x = torch.ones(1, 1, 2, 4, dtype=torch.int32, device="mps")
     with pytest.raises(NotImplementedError, match="scaled_dot_product_attention for MPS does not support dtype Int"):
         F.scaled_dot_product_attention(x, x, x)
+
+
+def test_rows_of_minus_infinity_become_zero_and_rows_with_nan_stay():
+    scores = torch.randn(2, 3, 5)
+    scores[0, 1] = float("-inf")
+    scores[1, 2, 0] = float("nan")
+    ours = torch.ops.aten._safe_softmax(scores.to("mps"), -1)
+    torch.testing.assert_close(ours.cpu(), torch.ops.aten._safe_softmax(scores, -1), rtol=0, atol=0, equal_nan=True)
+    assert ours[0, 1].tolist() == [0.0] * 5
+    assert ours[1, 2].isnan().all()
+
+
+def test_scores_without_such_rows_are_softmaxed_alone():
+    scores = torch.randn(2, 3, 5)
+    ours = torch.ops.aten._safe_softmax(scores.to("mps"), 1)
+    assert torch.equal(ours.cpu(), torch.softmax(scores, 1))
