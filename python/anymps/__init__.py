@@ -10,7 +10,7 @@ import sys
 
 from anymps._recorder import epoch, step
 
-__all__ = ["epoch", "in_heap", "library_path", "step"]
+__all__ = ["epoch", "in_heap", "library_path", "memory", "step"]
 
 
 def _step_aside(reason: str) -> None:
@@ -57,3 +57,14 @@ def in_heap(tensor) -> bool:
     from anymps import _C
 
     return _C.in_heap(tensor)
+
+
+def memory() -> dict[str, int]:
+    """The device's memory in bytes, now and at its peak since `torch.accelerator.reset_peak_memory_stats()`.
+
+    `tensors` and `driver` are what `torch.mps` reports. `with_temporaries` adds what CPU kernels take while they run; a
+    Mac's kernels take others. `this_machine` is what all of it takes here. `allocations` and `frees` are counts.
+    """
+    from anymps import _C
+
+    return _C.memory()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import os
 
@@ -66,6 +67,8 @@ def attach() -> None:
 
         module.trace_fact("device", module.device_name())
         module.trace_fact("torch", torch.__version__)
-        if (limit := module.memory_limit()) is not None:
-            module.trace_fact("limit", str(limit))
+        # A bad limit in the environment is for the first tensor to report, as on a Mac.
+        with contextlib.suppress(ValueError):
+            if (limit := module.memory_limit()) is not None:
+                module.trace_fact("limit", str(limit))
         _recorder.install()

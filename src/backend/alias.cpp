@@ -105,7 +105,7 @@ class SpareAliases {
 
 void make_mps(c10::StorageImpl& storage) {
   c10::DataPtr old = storage.set_data_ptr(c10::DataPtr(nullptr, kMpsDevice));
-  storage.set_data_ptr_noswap(adopt(std::move(old)));
+  storage.set_data_ptr_noswap(adopt(std::move(old), storage.nbytes()));
   storage.set_allocator(mps_allocator());
 }
 
@@ -254,7 +254,7 @@ void AliasCall::finish() {
     const std::size_t bytes = alias->nbytes();
     // The alias goes on pointing at the memory without owning it: results may still be views of it.
     c10::DataPtr owned = alias->set_data_ptr(c10::DataPtr(alias->mutable_data(), kCpuDevice));
-    pair.source->set_data_ptr_noswap(adopt(std::move(owned)));
+    pair.source->set_data_ptr_noswap(adopt(std::move(owned), bytes));
     pair.source->set_nbytes(bytes);
   }
   // Indexed: sparse tensors may add to the list while it is walked.

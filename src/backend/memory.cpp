@@ -2,123 +2,82 @@
 
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
+#include <c10/util/Logging.h>
 
-#include <atomic>
-#include <charconv>
-#include <cstdlib>
+#include <algorithm>
 #include <cstring>
-#include <limits>
 #include <mutex>
 #include <string>
 #include <unordered_set>
 
 #include "gpu/device.h"
-#include "gpu/heap.h"
 #include "gpu/trace.h"
+#include "gpu/unified_memory.h"
 
 namespace anymps::backend {
 namespace {
 
-constexpr double kDefaultHighWatermark = 1.7;
-constexpr double kHighWatermarkBound = 2.0;
-constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+gpu::UnifiedMemory& memory() { return gpu::UnifiedMemory::instance(); }
 
-std::string format_size(std::size_t bytes) {
-  constexpr double kKiB = 1024.0;
-  char text[64];
-  const auto value = static_cast<double>(bytes);
-  if (value < kKiB) {
-    std::snprintf(text, sizeof text, "%zu bytes", bytes);
-  } else if (value < kKiB * kKiB) {
-    std::snprintf(text, sizeof text, "%.2f KiB", value / kKiB);
-  } else if (value < kKiB * kKiB * kKiB) {
-    std::snprintf(text, sizeof text, "%.2f MiB", value / kKiB / kKiB);
-  } else {
-    std::snprintf(text, sizeof text, "%.2f GiB", value / kKiB / kKiB / kKiB);
-  }
-  return text;
-}
-
-std::size_t limit_for(double ratio) {
-  TORCH_CHECK(ratio >= 0.0 && ratio <= kHighWatermarkBound, "invalid high watermark ratio ", ratio);
-  if (ratio == 0.0) return kNoLimit;
-  return static_cast<std::size_t>(ratio * static_cast<double>(gpu::device_facts().recommended_working_set));
-}
-
-std::size_t limit_from_environment() {
-  const char* text = std::getenv("PYTORCH_MPS_HIGH_WATERMARK_RATIO");
-  return limit_for(text != nullptr ? std::strtod(text, nullptr) : kDefaultHighWatermark);
-}
-
-std::atomic<std::size_t>& limit_in_force() {
-  static std::atomic<std::size_t> limit{limit_from_environment()};
-  return limit;
-}
-
-[[noreturn]] void throw_out_of_memory(std::size_t bytes) {
-  const gpu::Heap::Usage usage = gpu::Heap::instance().usage();
-  const std::size_t limit = limit_in_force().load();
-  if (auto* trace = gpu::Trace::current()) trace->record(gpu::TraceKind::kOutOfMemory, 0, 0, bytes, usage.tensors);
-  const std::string head = "MPS backend out of memory (MPS allocated: " + format_size(usage.blocks) +
-                           ", other allocations: " + format_size(usage.committed - usage.blocks);
-  const std::string tried = "). Tried to allocate " + format_size(bytes) + " on shared pool.";
-  if (limit == kNoLimit) {
-    TORCH_CHECK(false, head, tried);
-  }
-  TORCH_CHECK(
-      false, head, ", max allowed: ", format_size(limit), tried,
-      " Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit for memory allocations (may cause system "
-      "failure).");
-}
-
-void* take(std::size_t bytes) {
-  gpu::Heap& heap = gpu::Heap::instance();
-  const std::size_t max_buffer = gpu::device_facts().max_buffer_length;
-  TORCH_CHECK(bytes < max_buffer, "Invalid buffer size: ", format_size(bytes));
-  const std::size_t limit = limit_in_force().load(std::memory_order_relaxed);
-  // The check comes before the block is taken: two threads may both pass it and overshoot by one block, which the
-  // watermark of a Mac allows too.
-  if (limit != kNoLimit && heap.blocks() + bytes > limit) throw_out_of_memory(bytes);
-  void* block = heap.allocate(bytes);
-  if (block == nullptr) {
-    heap.release_cached();
-    block = heap.allocate(bytes);
-    if (block == nullptr) throw_out_of_memory(bytes);
-  }
+void note_peaks() {
   if (auto* trace = gpu::Trace::current()) {
-    const gpu::Heap::Usage usage = heap.usage();
-    trace->note_memory(usage.tensors, usage.committed);
+    trace->note_memory(memory().ledger().allocated_bytes(), memory().ledger().reserved_bytes());
   }
+}
+
+// Calls into the device's memory, with its refusals as PyTorch's errors.
+template <typename Call>
+auto refusing(std::size_t bytes, Call call) {
+  try {
+    return call(memory());
+  } catch (const gpu::OutOfMemory& error) {
+    if (auto* trace = gpu::Trace::current()) {
+      trace->record(gpu::TraceKind::kOutOfMemory, 0, 0, bytes, memory().ledger().allocated_bytes());
+    }
+    TORCH_CHECK(false, error.what());
+  } catch (const std::invalid_argument& error) {
+    TORCH_CHECK(false, error.what());
+  }
+}
+
+void* take_tensor(std::size_t bytes) {
+  void* block = refusing(bytes, [bytes](gpu::UnifiedMemory& from) { return from.allocate(bytes); });
+  note_peaks();
   return block;
 }
 
-void heap_deleter(void* block) { gpu::Heap::instance().free(block); }
+void* take_temporary(std::size_t bytes) {
+  return refusing(bytes, [bytes](gpu::UnifiedMemory& from) { return from.allocate_temporary(bytes); });
+}
+
+void heap_deleter(void* block) { memory().free(block); }
 
 class MpsAllocator final : public c10::DeviceAllocator {
  public:
-  bool initialized() override { return true; }
+  bool initialized() override { return gpu::UnifiedMemory::if_made() != nullptr; }
   void emptyCache(c10::MempoolId_t) override { empty_cache(); }
   void recordStream(const c10::DataPtr&, c10::Stream) override {}
 
+  // As on a Mac, allocated and reserved bytes alone are filled in, and in the aggregate alone.
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) override {
-    const gpu::Heap::Usage usage = gpu::Heap::instance().usage();
     c10::CachingDeviceAllocator::DeviceStats stats;
-    auto fill = [](auto& stat, std::size_t now, std::size_t peak) {
+    auto fill = [](auto& stat, const gpu::ByteCount& count) {
       auto& aggregate = stat[static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE)];
-      aggregate.current = static_cast<std::int64_t>(now);
-      aggregate.peak = static_cast<std::int64_t>(peak);
+      aggregate.current = count.current;
+      aggregate.peak = count.peak;
+      aggregate.allocated = count.allocated;
+      aggregate.freed = count.freed;
     };
-    fill(stats.allocated_bytes, usage.tensors, usage.tensors_peak);
-    fill(stats.active_bytes, usage.blocks, usage.blocks_peak);
-    fill(stats.reserved_bytes, usage.committed, usage.committed_peak);
+    fill(stats.allocated_bytes, memory().ledger().allocated());
+    fill(stats.reserved_bytes, memory().ledger().reserved());
     return stats;
   }
-  void resetAccumulatedStats(c10::DeviceIndex) override {}
-  void resetPeakStats(c10::DeviceIndex) override { gpu::Heap::instance().reset_peak(); }
+  void resetAccumulatedStats(c10::DeviceIndex) override { memory().ledger().reset_accumulated(); }
+  void resetPeakStats(c10::DeviceIndex) override { memory().reset_peak(); }
 
   std::pair<std::size_t, std::size_t> getMemoryInfo(c10::DeviceIndex) override {
     const std::size_t total = gpu::device_facts().recommended_working_set;
-    const std::size_t used = gpu::Heap::instance().usage().committed;
+    const std::size_t used = memory().ledger().reserved_bytes();
     return {used < total ? total - used : 0, total};
   }
 
@@ -126,8 +85,7 @@ class MpsAllocator final : public c10::DeviceAllocator {
     // A buffer of no bytes still has an address of its own on the device's heap there; a null pointer is what the
     // rest of PyTorch takes for "no data", so none is handed out.
     if (bytes == 0) return {nullptr, nullptr, &c10::detail::deleteNothing, kMpsDevice};
-    void* block = take(bytes);
-    gpu::Heap::instance().mark_tensor(block);
+    void* block = take_tensor(bytes);
     return {block, block, &heap_deleter, kMpsDevice};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &heap_deleter; }
@@ -140,7 +98,7 @@ class AliasAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
     if (bytes == 0) return {nullptr, nullptr, &c10::detail::deleteNothing, kCpuDevice};
-    void* block = take(bytes);
+    void* block = RouteScope::as_tensors() ? take_tensor(bytes) : take_temporary(bytes);
     return {block, block, &heap_deleter, kCpuDevice};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &heap_deleter; }
@@ -166,7 +124,7 @@ class CpuRouter final : public c10::Allocator {
 
  private:
   static void free_any(void* block) {
-    if (gpu::Heap::instance().contains(block)) {
+    if (in_heap(block)) {
       heap_deleter(block);
     } else {
       next_deleter_(block);
@@ -207,7 +165,7 @@ class PinnedAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
     if (bytes == 0) return {nullptr, nullptr, &c10::detail::deleteNothing, kCpuDevice};
-    void* block = take(bytes);
+    void* block = take_tensor(bytes);
     pinned_blocks().add(block);
     return {block, block, &free_pinned, kCpuDevice};
   }
@@ -223,13 +181,18 @@ class PinnedAllocator final : public c10::Allocator {
   }
 };
 
+// Memory that a kernel took from malloc on a thread of its own: it lies outside of the heap, and counts all the same.
 struct Foreign {
   c10::DataPtr pointer;
+  gpu::Ledger::Buffer* entry;
+
+  ~Foreign() { memory().ledger().free(entry); }
 };
 
 }  // namespace
 
 thread_local int RouteScope::depth_ = 0;
+thread_local bool RouteScope::as_tensors_ = false;
 
 c10::DeviceAllocator* mps_allocator() {
   static auto* const allocator = new MpsAllocator;
@@ -246,36 +209,58 @@ c10::Allocator* pinned_allocator() {
   return allocator;
 }
 
-bool is_pinned(const void* pointer) {
-  return gpu::Heap::instance().contains(pointer) && pinned_blocks().contains(pointer);
+bool in_heap(const void* pointer) {
+  gpu::UnifiedMemory* made = gpu::UnifiedMemory::if_made();
+  return made != nullptr && made->heap().contains(pointer);
 }
 
-void install_cpu_router() {
+bool is_pinned(const void* pointer) { return in_heap(pointer) && pinned_blocks().contains(pointer); }
+
+void install_memory() {
+  gpu::UnifiedMemory::set_tell([](const std::string& line) { LOG(INFO) << line; });
+  c10::SetAllocator(c10::DeviceType::MPS, mps_allocator());
   static auto* const router = new CpuRouter(c10::GetCPUAllocator());
   c10::SetCPUAllocator(router, /*priority=*/1);
 }
 
-c10::DataPtr adopt(c10::DataPtr pointer) {
+c10::DataPtr adopt(c10::DataPtr pointer, std::size_t bytes) {
   void* data = pointer.get();
   if (data == nullptr) return {nullptr, nullptr, &c10::detail::deleteNothing, kMpsDevice};
-  gpu::Heap& heap = gpu::Heap::instance();
-  if (heap.contains(data) && pointer.get_context() == data) {
+  if (in_heap(data) && pointer.get_context() == data) {
+    refusing(bytes, [data](gpu::UnifiedMemory& from) { from.adopt(data); });
+    note_peaks();
     const c10::DeleterFnPtr deleter = pointer.get_deleter();
-    heap.mark_tensor(data);
     void* context = pointer.release_context();
     return {data, context, deleter, kMpsDevice};
   }
-  auto* foreign = new Foreign{std::move(pointer)};
+  gpu::Ledger::Buffer* entry = refusing(
+      bytes, [bytes](gpu::UnifiedMemory& from) { return from.ledger().allocate(std::max<std::size_t>(bytes, 1)); });
+  auto* foreign = new Foreign{std::move(pointer), entry};
   return {data, foreign, [](void* context) { delete static_cast<Foreign*>(context); }, kMpsDevice};
 }
 
-void set_memory_fraction(double ratio) { limit_in_force().store(limit_for(ratio)); }
-
-std::optional<std::size_t> memory_limit() {
-  const std::size_t limit = limit_in_force().load();
-  return limit == kNoLimit ? std::nullopt : std::optional(limit);
+void set_memory_fraction(double ratio) {
+  refusing(0, [ratio](gpu::UnifiedMemory& of) { of.ledger().set_high_watermark(ratio); });
 }
 
-void empty_cache() { gpu::Heap::instance().release_cached(); }
+void empty_cache() {
+  if (auto* made = gpu::UnifiedMemory::if_made()) made->empty_cache();
+}
+
+MemoryUse memory_use() {
+  const gpu::Heap::Usage heap = memory().heap().usage();
+  return {.allocated = memory().ledger().allocated(),
+          .reserved = memory().ledger().reserved(),
+          .with_temporaries = heap.live,
+          .with_temporaries_peak = heap.live_peak,
+          .resident = heap.committed,
+          .allocations = heap.allocations,
+          .frees = heap.frees};
+}
+
+std::optional<std::size_t> memory_limit() {
+  const std::size_t limit = memory().ledger().high_limit();
+  return limit == gpu::Ledger::kUnlimited ? std::nullopt : std::optional(limit);
+}
 
 }  // namespace anymps::backend

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "backend/backward_thread.h"
+#include "gpu/byte_count.h"
 
 namespace anymps::backend {
 
@@ -24,8 +25,11 @@ c10::Allocator* alias_allocator();
 c10::Allocator* pinned_allocator();
 bool is_pinned(const void* pointer);
 
-// Puts the router in front of PyTorch's CPU allocator. Called once, when the library is loaded.
-void install_cpu_router();
+bool in_heap(const void* pointer);
+
+// Makes these the device's allocators, and puts the router in front of PyTorch's CPU allocator. Called once, when the
+// library is loaded.
+void install_memory();
 
 // While one lives, CPU allocations of this thread come out of the heap, so that results of CPU kernels are the device's
 // without a copy. It nests.
@@ -40,18 +44,45 @@ class RouteScope {
   RouteScope& operator=(const RouteScope&) = delete;
   static bool active() noexcept { return depth_ > 0; }
 
+  // While one lives, what is routed counts as tensors from the start: for kernels that keep what their gradient needs.
+  class AsTensors {
+   public:
+    AsTensors() noexcept : before_(as_tensors_) { as_tensors_ = true; }
+    ~AsTensors() { as_tensors_ = before_; }
+    AsTensors(const AsTensors&) = delete;
+    AsTensors& operator=(const AsTensors&) = delete;
+
+   private:
+    const bool before_;
+  };
+  static bool as_tensors() noexcept { return as_tensors_; }
+
  private:
   static thread_local int depth_;
+  static thread_local bool as_tensors_;
 };
 
-// Makes memory that a CPU kernel produced the device's own. Blocks of the heap change hands; anything else (memory that
-// a kernel took from malloc on a worker thread) is kept alive by a wrapper.
-c10::DataPtr adopt(c10::DataPtr pointer);
+// Makes memory that a CPU kernel produced the device's own, and counts it. Blocks of the heap change hands; anything
+// else (memory that a kernel took from malloc on a worker thread) is kept alive by a wrapper. Throws PyTorch's
+// out-of-memory error where the Mac that is played has no room for it: the memory is free again then.
+c10::DataPtr adopt(c10::DataPtr pointer, std::size_t bytes);
 
 // Limits, as the environment and set_per_process_memory_fraction set them.
 void set_memory_fraction(double ratio);
 void empty_cache();
-// Bytes that blocks may take in all; nothing where there is no limit.
+// Bytes that the device may hold in all; nothing where there is no limit.
 std::optional<std::size_t> memory_limit();
+
+struct MemoryUse {
+  gpu::ByteCount allocated;  // in tensors, as a Mac counts them
+  gpu::ByteCount reserved;   // in heaps: the driver's figure
+  // In tensors, and in the temporaries of CPU kernels.
+  std::size_t with_temporaries;
+  std::size_t with_temporaries_peak;
+  std::size_t resident;  // taken from this machine
+  std::uint64_t allocations;
+  std::uint64_t frees;
+};
+MemoryUse memory_use();
 
 }  // namespace anymps::backend

@@ -14,7 +14,7 @@
 #include "backend/call_site.h"
 #include "backend/registration.h"
 #include "gpu/device.h"
-#include "gpu/heap.h"
+#include "gpu/unified_memory.h"
 #include "gpu/trace.h"
 
 namespace anymps::backend {
@@ -69,8 +69,8 @@ std::string python_call_site() {
   return site;
 }
 
-bool in_heap(const at::Tensor& tensor) {
-  return tensor.is_mps() && tensor.has_storage() && gpu::Heap::instance().contains(tensor.storage().data());
+bool is_in_heap(const at::Tensor& tensor) {
+  return tensor.is_mps() && tensor.has_storage() && in_heap(tensor.storage().data());
 }
 
 c10::Storage host_alias_storage(py::handle object) {
@@ -79,7 +79,7 @@ c10::Storage host_alias_storage(py::handle object) {
   const c10::Storage storage = torch::createStorage(object.ptr());
   TORCH_CHECK_VALUE(storage.device_type() == c10::DeviceType::MPS,
                     "getHostAliasStorage: expected an MPS storage, got device=", storage.device());
-  TORCH_CHECK(storage.data() == nullptr || gpu::Heap::instance().contains(storage.data()),
+  TORCH_CHECK(storage.data() == nullptr || in_heap(storage.data()),
               "getHostAliasStorage: storage was not allocated by the MPSAllocator");
   at::Tensor bytes = at::empty({0}, at::TensorOptions(at::kByte).device(kMpsDevice));
   bytes.set_(storage);
@@ -88,6 +88,21 @@ c10::Storage host_alias_storage(py::handle object) {
 
 c10::Storage new_storage(std::size_t bytes) {
   return c10::Storage(c10::Storage::use_byte_size_t(), bytes, mps_allocator(), /*resizable=*/true);
+}
+
+py::dict memory() {
+  const MemoryUse use = memory_use();
+  py::dict result;
+  result["tensors"] = use.allocated.current;
+  result["tensors_peak"] = use.allocated.peak;
+  result["with_temporaries"] = use.with_temporaries;
+  result["with_temporaries_peak"] = use.with_temporaries_peak;
+  result["driver"] = use.reserved.current;
+  result["driver_peak"] = use.reserved.peak;
+  result["this_machine"] = use.resident;
+  result["allocations"] = use.allocations;
+  result["frees"] = use.frees;
+  return result;
 }
 
 void record(std::uint32_t kind, const std::string& name, const std::string& site, std::uint64_t a, std::uint64_t b) {
@@ -101,12 +116,14 @@ void record(std::uint32_t kind, const std::string& name, const std::string& site
 // and the process aborts. A graph of our own, run through the same thread from one that holds no Python state, is done
 // only after that thread has let go of everything before it.
 void drain_autograd_thread() {
-  if (gpu::Heap::instance().usage().allocations == 0) return;
+  const gpu::UnifiedMemory* made = gpu::UnifiedMemory::if_made();
+  if (made == nullptr || made->heap().usage().allocations == 0) return;
   py::gil_scoped_release no_gil;
   std::thread([] {
     try {
       at::AutoGradMode with_grad(true);
       at::Tensor leaf = at::ones({1}, at::TensorOptions(at::kFloat).device(kMpsDevice)).requires_grad_();
+      c10::AutogradState::get_tls_state().set_multithreading_enabled(true);  // through that thread, not on this one
       leaf.mul(1).backward();
     } catch (const std::exception&) {
       // The process is ending: whatever happened, there is nobody to tell.
@@ -125,7 +142,7 @@ PYBIND11_MODULE(_C, m) {
   namespace ab = anymps::backend;
   ab::register_device();
   ab::set_call_site_finder(&ab::python_call_site);
-  m.def("in_heap", &ab::in_heap);
+  m.def("in_heap", &ab::is_in_heap);
   m.def("host_alias_storage", &ab::host_alias_storage);
   m.def("new_storage", &ab::new_storage);
   m.def("device_name", [] { return anymps::gpu::device_facts().name; });
@@ -140,5 +157,6 @@ PYBIND11_MODULE(_C, m) {
   m.def("drain_autograd_thread", &ab::drain_autograd_thread);
   m.def("call_site", &ab::call_site);
   m.def("set_package_folders", [](std::vector<std::string> folders) { ab::package_folders() = std::move(folders); });
+  m.def("memory", &ab::memory);
   m.def("memory_limit", &ab::memory_limit);
 }

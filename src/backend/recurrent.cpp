@@ -70,6 +70,8 @@ SixTensors lstm_mps(const at::Tensor& input, at::TensorList hidden, at::TensorLi
   const at::TensorList leaves(graph->leaves);
   {
     RouteScope route;
+    // What the graph keeps for the gradient, a Mac keeps in tensors that the operator returns.
+    RouteScope::AsTensors as_tensors;
     WithAutograd autograd;
     c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::DispatchKey::AutocastCPU);
     auto [output, hy, cy] = at::lstm(leaves[0], leaves.slice(1, hidden.size()), leaves.slice(1 + hidden.size()), biases,

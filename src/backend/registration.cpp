@@ -58,8 +58,7 @@ void register_covered_operators() {
 void register_device() {
   static std::once_flag once;
   std::call_once(once, [] {
-    c10::SetAllocator(c10::DeviceType::MPS, mps_allocator());
-    install_cpu_router();
+    install_memory();
     register_guard();
     stand_in_for_cuda();
     register_hooks();

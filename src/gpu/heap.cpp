@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 namespace anymps::gpu {
 namespace {
@@ -22,12 +24,10 @@ constexpr std::size_t kSmallestExponent = 7;  // 128 bytes: header and one line 
 constexpr std::size_t kLargestExponent = 47;
 constexpr std::size_t kClasses = (kLargestExponent - kSmallestExponent) * kStepsPerDoubling + 1;
 
-std::size_t physical_memory() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)
-                               : std::size_t{8} << 30;
-}
+// The steps in which the Mac's books count (ledger.h), so that the two figures can be compared.
+constexpr std::size_t kCountedStep = 256;
+
+constexpr std::size_t counted(std::size_t bytes) { return (bytes + kCountedStep - 1) / kCountedStep * kCountedStep; }
 
 // Relaxed is enough for the counters: they are read for reports, and order nothing.
 void add(std::atomic<std::size_t>& counter, std::atomic<std::size_t>& peak, std::size_t bytes) noexcept {
@@ -41,26 +41,24 @@ void add(std::atomic<std::size_t>& counter, std::atomic<std::size_t>& peak, std:
 
 struct Heap::Header {
   Header* next;  // while the block is cached
+  void* tag;
+  std::size_t requested;
   std::uint32_t class_index;
-  std::atomic<bool> holds_tensor;
-  bool has_pages;  // false once release_cached() has given them back
+  std::atomic<std::uint32_t> holders;  // the owner, and commands that use it
+  bool has_pages;                      // false once release_cached() has given them back
 };
 
 struct Heap::SizeClass {
-  std::mutex mutex;
+  mutable std::mutex mutex;
   Header* cached = nullptr;
   std::byte* chunk = nullptr;  // what is left of the chunk that small blocks are carved from
   std::byte* chunk_end = nullptr;
+  std::uint64_t allocations = 0;
+  std::uint64_t frees = 0;
 };
 
-Heap& Heap::instance() {
-  // Sixty-four times the memory of the machine: a class keeps its addresses for good, so sizes that change from step
-  // to step need room. The range costs nothing until it is touched.
-  static Heap* const heap = new Heap(std::max<std::size_t>(64 * physical_memory(), std::size_t{256} << 30));
-  return *heap;
-}
-
-Heap::Heap(std::size_t reserve_bytes) : classes_(std::make_unique<SizeClass[]>(kClasses)) {
+Heap::Heap(std::size_t reserve_bytes, Available available)
+    : classes_(std::make_unique<SizeClass[]>(kClasses)), available_(std::move(available)) {
   static_assert(sizeof(Header) <= kHeaderBytes);
   // Under `ulimit -v` or on kernels with small address spaces a smaller range must do.
   for (std::size_t size = reserve_bytes; size >= kHugePage; size /= 2) {
@@ -77,6 +75,49 @@ Heap::Heap(std::size_t reserve_bytes) : classes_(std::make_unique<SizeClass[]>(k
 
 Heap::~Heap() {
   if (base_ != nullptr) munmap(base_, reserved_);
+}
+
+Heap::Header* Heap::header_of(void* block) noexcept {
+  return reinterpret_cast<Header*>(static_cast<std::byte*>(block) - kHeaderBytes);
+}
+
+void*& Heap::tag(void* block) noexcept { return header_of(block)->tag; }
+
+std::size_t Heap::requested(void* block) noexcept { return header_of(block)->requested; }
+
+// How much of the range has pages behind it. What was promised and never touched has none, and the system's own figure
+// of free memory still counts it as free.
+std::size_t Heap::resident_bytes() const noexcept {
+  constexpr std::size_t kStretch = std::size_t{1} << 30;
+  std::vector<unsigned char> pages(kStretch / kPage);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  std::size_t resident = 0;
+  const std::size_t used = next_.load(std::memory_order_relaxed);
+  for (std::size_t offset = 0; offset < used; offset += kStretch) {
+    const std::size_t length = std::min(kStretch, used - offset);
+    if (mincore(base_ + offset, length, pages.data()) != 0) continue;
+    const auto count = static_cast<std::ptrdiff_t>((length + page - 1) / page);
+    resident += page * static_cast<std::size_t>(std::count_if(pages.begin(), pages.begin() + count,
+                                                              [](unsigned char state) { return (state & 1) != 0; }));
+  }
+  return resident;
+}
+
+bool Heap::back(std::size_t bytes) noexcept {
+  const auto want = static_cast<std::int64_t>(bytes);
+  if (budget_.fetch_sub(want, std::memory_order_relaxed) >= want) return true;
+  std::lock_guard lock(backing_mutex_);
+  const std::size_t committed = committed_.load(std::memory_order_relaxed);
+  const std::size_t promised = committed - std::min(committed, resident_bytes());
+  const std::size_t available = available_();
+  const auto left = static_cast<std::int64_t>(available - std::min(available, promised));
+  if (left < want) {
+    budget_.store(0, std::memory_order_relaxed);
+    return false;
+  }
+  // A part of it only: other memory of this process and of others is taken meanwhile.
+  budget_.store((left - want) / 4, std::memory_order_relaxed);
+  return true;
 }
 
 std::size_t Heap::class_of(std::size_t block_bytes) noexcept {
@@ -111,6 +152,7 @@ Heap::Header* Heap::take_from_range(std::size_t class_index) noexcept {
     first = (start + boundary - 1) / boundary * boundary;
     if (first > reserved_ || reserved_ - first < want) return nullptr;
   } while (!next_.compare_exchange_weak(start, first + want, std::memory_order_relaxed));
+  if (carved && !back(want)) return nullptr;
   std::byte* place = base_ + first;
   if (want >= kHugePage) madvise(place, want, MADV_HUGEPAGE);
   if (!carved) return new (place) Header{};
@@ -123,7 +165,6 @@ void* Heap::allocate(std::size_t bytes) noexcept {
   if (bytes > reserved_) return nullptr;
   const std::size_t class_index = class_of(bytes + kHeaderBytes);
   if (class_index >= kClasses) return nullptr;
-  const std::size_t class_bytes = bytes_of(class_index);
   SizeClass& size_class = classes_[class_index];
   Header* header = nullptr;
   {
@@ -134,50 +175,71 @@ void* Heap::allocate(std::size_t bytes) noexcept {
     } else {
       header = take_from_range(class_index);
     }
+    if (header == nullptr) return nullptr;
+    ++size_class.allocations;
   }
-  if (header == nullptr) return nullptr;
   header->next = nullptr;
+  header->tag = nullptr;
+  header->requested = bytes;
   header->class_index = static_cast<std::uint32_t>(class_index);
-  header->holds_tensor.store(false, std::memory_order_relaxed);
+  header->holders.store(1, std::memory_order_relaxed);
   if (!header->has_pages) {
+    const std::size_t class_bytes = bytes_of(class_index);
+    // Chunks were backed as a whole.
+    if (class_bytes > kCarvedLimit && !back(class_bytes)) {
+      std::lock_guard lock(size_class.mutex);
+      --size_class.allocations;
+      header->next = size_class.cached;
+      size_class.cached = header;
+      return nullptr;
+    }
     header->has_pages = true;
     add(committed_, committed_peak_, class_bytes);
   }
-  add(blocks_, blocks_peak_, class_bytes);
-  allocations_.fetch_add(1, std::memory_order_relaxed);
+  add(live_, live_peak_, counted(bytes));
   return reinterpret_cast<std::byte*>(header) + kHeaderBytes;
+}
+
+void Heap::hold(void* block) noexcept { header_of(block)->holders.fetch_add(1, std::memory_order_relaxed); }
+
+void Heap::let_go(void* block) noexcept {
+  Header* header = header_of(block);
+  if (header->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) drop(header);
 }
 
 void Heap::free(void* block) noexcept {
   if (block == nullptr) return;
-  auto* header = reinterpret_cast<Header*>(static_cast<std::byte*>(block) - kHeaderBytes);
-  SizeClass& size_class = classes_[header->class_index];
-  const std::size_t class_bytes = bytes_of(header->class_index);
-  blocks_.fetch_sub(class_bytes, std::memory_order_relaxed);
-  if (header->holds_tensor.load(std::memory_order_relaxed)) tensors_.fetch_sub(class_bytes, std::memory_order_relaxed);
-  frees_.fetch_add(1, std::memory_order_relaxed);
-  std::lock_guard lock(size_class.mutex);
-  header->next = size_class.cached;
-  size_class.cached = header;
+  Header* header = header_of(block);
+  // Without a holder beside the owner nobody can come to be one, so the common case needs no exchange.
+  if (header->holders.load(std::memory_order_acquire) == 1) {
+    drop(header);
+  } else {
+    let_go(block);
+  }
 }
 
-void Heap::mark_tensor(void* block) noexcept {
-  auto* header = reinterpret_cast<Header*>(static_cast<std::byte*>(block) - kHeaderBytes);
-  if (header->holds_tensor.exchange(true, std::memory_order_relaxed)) return;
-  add(tensors_, tensors_peak_, bytes_of(header->class_index));
+void Heap::drop(Header* header) noexcept {
+  if (on_drop_ != nullptr && header->tag != nullptr) on_drop_(on_drop_context_, header->tag);
+  live_.fetch_sub(counted(header->requested), std::memory_order_relaxed);
+  SizeClass& size_class = classes_[header->class_index];
+  std::lock_guard lock(size_class.mutex);
+  ++size_class.frees;
+  header->next = size_class.cached;
+  size_class.cached = header;
 }
 
 void Heap::release_cached() noexcept {
   for (std::size_t class_index = 0; class_index < kClasses; ++class_index) {
     const std::size_t class_bytes = bytes_of(class_index);
+    // Carved blocks share pages and keep them.
+    if (class_bytes <= kCarvedLimit) continue;
     SizeClass& size_class = classes_[class_index];
     std::lock_guard lock(size_class.mutex);
     for (Header* header = size_class.cached; header != nullptr; header = header->next) {
       if (!header->has_pages) continue;
       header->has_pages = false;
       committed_.fetch_sub(class_bytes, std::memory_order_relaxed);
-      // The header's own page stays: it is the link of the list. Carved blocks share pages and keep them.
-      if (class_bytes <= kCarvedLimit) continue;
+      // The header's own page stays: it is the link of the list.
       std::byte* start = reinterpret_cast<std::byte*>(header) + kPage;
       madvise(start, (class_bytes - 1) / kPage * kPage, MADV_DONTNEED);
     }
@@ -186,20 +248,20 @@ void Heap::release_cached() noexcept {
 
 Heap::Usage Heap::usage() const noexcept {
   Usage usage;
-  usage.tensors = tensors_.load(std::memory_order_relaxed);
-  usage.blocks = blocks_.load(std::memory_order_relaxed);
+  usage.live = live_.load(std::memory_order_relaxed);
   usage.committed = committed_.load(std::memory_order_relaxed);
-  usage.tensors_peak = tensors_peak_.load(std::memory_order_relaxed);
-  usage.blocks_peak = blocks_peak_.load(std::memory_order_relaxed);
+  usage.live_peak = live_peak_.load(std::memory_order_relaxed);
   usage.committed_peak = committed_peak_.load(std::memory_order_relaxed);
-  usage.allocations = allocations_.load(std::memory_order_relaxed);
-  usage.frees = frees_.load(std::memory_order_relaxed);
+  for (std::size_t class_index = 0; class_index < kClasses; ++class_index) {
+    std::lock_guard lock(classes_[class_index].mutex);
+    usage.allocations += classes_[class_index].allocations;
+    usage.frees += classes_[class_index].frees;
+  }
   return usage;
 }
 
 void Heap::reset_peak() noexcept {
-  tensors_peak_.store(tensors_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  blocks_peak_.store(blocks_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  live_peak_.store(live_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   committed_peak_.store(committed_.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 

@@ -13,8 +13,10 @@ namespace {
 
 constexpr std::size_t kRange = std::size_t{4} << 30;
 
+std::size_t plenty() { return std::size_t{1} << 40; }
+
 TEST(Heap, BlocksAreAlignedAndInTheRange) {
-  Heap heap(kRange);
+  Heap heap(kRange, plenty);
   for (const std::size_t bytes : {1UL, 63UL, 64UL, 65UL, 1000UL, 4096UL, 70000UL, 1UL << 20, 5UL << 20}) {
     void* block = heap.allocate(bytes);
     ASSERT_NE(block, nullptr) << bytes;
@@ -28,33 +30,74 @@ TEST(Heap, BlocksAreAlignedAndInTheRange) {
 }
 
 TEST(Heap, ReusesAFreedBlock) {
-  Heap heap(kRange);
+  Heap heap(kRange, plenty);
   void* first = heap.allocate(100000);
   heap.free(first);
   EXPECT_EQ(heap.allocate(100000), first);
 }
 
-TEST(Heap, CountsTensorsApartFromTemporaries) {
-  Heap heap(kRange);
-  void* tensor = heap.allocate(1000);
-  void* temporary = heap.allocate(1000);
-  heap.mark_tensor(tensor);
-  heap.mark_tensor(tensor);
-  const Heap::Usage both = heap.usage();
-  EXPECT_GE(both.tensors, 1000U);
-  EXPECT_EQ(both.blocks, 2 * both.tensors);
-  heap.free(temporary);
-  heap.free(tensor);
-  const Heap::Usage none = heap.usage();
-  EXPECT_EQ(none.tensors, 0U);
-  EXPECT_EQ(none.blocks, 0U);
-  EXPECT_EQ(none.tensors_peak, both.tensors);
-  EXPECT_EQ(none.allocations, 2U);
-  EXPECT_EQ(none.frees, 2U);
+TEST(Heap, CountsWhatIsOut) {
+  Heap heap(kRange, plenty);
+  void* one = heap.allocate(1000);
+  void* other = heap.allocate(1);
+  EXPECT_EQ(heap.usage().live, 1024U + 256U);
+  EXPECT_EQ(Heap::requested(one), 1000U);
+  heap.free(other);
+  heap.free(one);
+  EXPECT_EQ(heap.usage().live, 0U);
+  EXPECT_EQ(heap.usage().live_peak, 1024U + 256U);
+  EXPECT_EQ(heap.usage().allocations, 2U);
+  EXPECT_EQ(heap.usage().frees, 2U);
+  heap.reset_peak();
+  EXPECT_EQ(heap.usage().live_peak, 0U);
+}
+
+TEST(Heap, ABlockThatACommandHoldsIsNotHandedOut) {
+  Heap heap(kRange, plenty);
+  void* block = heap.allocate(5000);
+  heap.hold(block);
+  heap.free(block);
+  EXPECT_NE(heap.allocate(5000), block);
+  EXPECT_EQ(heap.usage().frees, 0U);
+  heap.let_go(block);
+  EXPECT_EQ(heap.usage().frees, 1U);
+  EXPECT_EQ(heap.allocate(5000), block);
+}
+
+TEST(Heap, TellsWhatTheTagStoodForWhenTheLastHolderIsGone) {
+  Heap heap(kRange, plenty);
+  int dropped = 0;
+  int tag = 0;
+  heap.set_on_drop([](void* count, void*) noexcept { ++*static_cast<int*>(count); }, &dropped);
+  void* block = heap.allocate(100);
+  Heap::tag(block) = &tag;
+  heap.hold(block);
+  heap.free(block);
+  EXPECT_EQ(dropped, 0);
+  heap.let_go(block);
+  EXPECT_EQ(dropped, 1);
+  heap.free(heap.allocate(100));
+  EXPECT_EQ(dropped, 1) << "a tag does not outlive its block";
+}
+
+TEST(Heap, PromisesNoMoreThanTheMachineHas) {
+  std::size_t left = 64 << 20;
+  Heap heap(kRange, [&left] { return left; });
+  void* first = heap.allocate(40 << 20);
+  ASSERT_NE(first, nullptr);
+  // Promised and not touched: the machine still says that it has all of it.
+  EXPECT_EQ(heap.allocate(40 << 20), nullptr);
+  EXPECT_EQ(heap.usage().allocations, 1U);
+  heap.free(first);
+  EXPECT_EQ(heap.allocate(50 << 20), nullptr) << "of another size, so the cached block is in the way";
+  heap.release_cached();
+  EXPECT_NE(heap.allocate(50 << 20), nullptr);
+  left = 1 << 20;
+  EXPECT_EQ(heap.allocate(20 << 20), nullptr);
 }
 
 TEST(Heap, GivesPagesBackAndTakesThemAgain) {
-  Heap heap(kRange);
+  Heap heap(kRange, plenty);
   void* block = heap.allocate(8 << 20);
   std::memset(block, 1, 8 << 20);
   heap.free(block);
@@ -67,7 +110,7 @@ TEST(Heap, GivesPagesBackAndTakesThemAgain) {
 }
 
 TEST(Heap, SaysNoWhenTheRangeIsSpent) {
-  Heap heap(16 << 20);
+  Heap heap(16 << 20, plenty);
   EXPECT_EQ(heap.allocate(std::size_t{1} << 40), nullptr);
   std::vector<void*> blocks;
   while (void* block = heap.allocate(1 << 20)) blocks.push_back(block);
@@ -78,7 +121,7 @@ TEST(Heap, SaysNoWhenTheRangeIsSpent) {
 
 // Random sizes against a map of what is out: nothing may overlap, and what was written must still be there at the end.
 TEST(Heap, NothingOverlaps) {
-  Heap heap(kRange);
+  Heap heap(kRange, plenty);
   std::mt19937_64 random(7);
   std::map<std::byte*, std::size_t> out;
   for (int i = 0; i < 20000; ++i) {
@@ -96,15 +139,19 @@ TEST(Heap, NothingOverlaps) {
     auto* block = static_cast<std::byte*>(heap.allocate(bytes));
     ASSERT_NE(block, nullptr);
     const auto next = out.lower_bound(block);
-    if (next != out.end()) ASSERT_LE(block + bytes, next->first);
-    if (next != out.begin()) ASSERT_GE(block, std::prev(next)->first + std::prev(next)->second);
+    if (next != out.end()) {
+      ASSERT_LE(block + bytes, next->first);
+    }
+    if (next != out.begin()) {
+      ASSERT_GE(block, std::prev(next)->first + std::prev(next)->second);
+    }
     block[0] = block[bytes - 1] = static_cast<std::byte>(bytes);
     out[block] = bytes;
   }
 }
 
 TEST(Heap, ThreadsFreeEachOthersBlocks) {
-  Heap heap(kRange);
+  Heap heap(kRange, plenty);
   constexpr int kThreads = 4;
   std::vector<std::vector<void*>> taken(kThreads);
   auto run = [&](auto work) {
@@ -121,7 +168,7 @@ TEST(Heap, ThreadsFreeEachOthersBlocks) {
     });
     for (auto& blocks : taken) blocks.clear();
   }
-  EXPECT_EQ(heap.usage().blocks, 0U);
+  EXPECT_EQ(heap.usage().live, 0U);
   EXPECT_EQ(heap.usage().allocations, heap.usage().frees);
 }
 

@@ -1,0 +1,18 @@
+// How much memory this machine, or the control group that it gives us, has left.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+
+namespace anymps::gpu {
+
+std::size_t physical_memory();
+
+// What can be taken now without bringing the out-of-memory killer in: the smaller of the system's free memory and the
+// control group's headroom, less a margin for others. Where nothing can be read, all of the physical memory.
+std::size_t available_memory();
+
+// The same from files under `root`, as the system has them under "/". For tests.
+std::size_t available_memory(const std::filesystem::path& root);
+
+}  // namespace anymps::gpu

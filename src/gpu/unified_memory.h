@@ -1,0 +1,50 @@
+// UnifiedMemory: the device's memory as a program meets it. Each buffer of a tensor stands in the Mac's books
+// (ledger.h) and has its bytes in this machine's heap (heap.h); temporaries of CPU kernels have bytes only, because a
+// Mac's kernels take others.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/heap.h"
+#include "gpu/ledger.h"
+
+namespace anymps::gpu {
+
+class UnifiedMemory {
+ public:
+  // The memory of this process: of the Mac that is played, under the limits that the environment sets. It is never
+  // destroyed: tensors may outlive every static object. Throws std::invalid_argument for limits that PyTorch refuses,
+  // at each call until they are mended.
+  static UnifiedMemory& instance();
+  // Where debug lines of the books go (PYTORCH_DEBUG_MPS_ALLOCATOR). Call it before instance().
+  static void set_tell(Ledger::Tell tell);
+  // The same, if anything has asked for it yet; else nullptr.
+  static UnifiedMemory* if_made() noexcept;
+
+  // Neither is owned.
+  UnifiedMemory(Ledger& ledger, Heap& heap);
+
+  // A tensor's buffer. Throws InvalidBufferSize or OutOfMemory.
+  void* allocate(std::size_t bytes);
+  // Memory of a kernel that runs. Throws OutOfMemory where this machine has no more.
+  void* allocate_temporary(std::size_t bytes);
+  // Makes a temporary a tensor's buffer; calling it again changes nothing. Throws as allocate() does, and leaves it a
+  // temporary then.
+  void adopt(void* block);
+  void free(void* block) noexcept { heap_.free(block); }
+
+  void empty_cache();
+
+  Ledger& ledger() const noexcept { return ledger_; }
+  Heap& heap() const noexcept { return heap_; }
+  void reset_peak();
+
+ private:
+  void* take(std::size_t bytes);
+
+  Ledger& ledger_;
+  Heap& heap_;
+};
+
+}  // namespace anymps::gpu

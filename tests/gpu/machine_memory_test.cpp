@@ -1,0 +1,61 @@
+#include "gpu/machine_memory.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+namespace anymps::gpu {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+// A tree of files as the system's own.
+class MachineMemory : public testing::Test {
+ protected:
+  MachineMemory() : root_(fs::path(testing::TempDir()) / ("machine-memory-" + std::to_string(getpid()))) {
+    put("proc/meminfo", "MemTotal:       25165824 kB\nMemAvailable:    4194304 kB\n");
+  }
+  ~MachineMemory() override { fs::remove_all(root_); }
+
+  void put(const std::string& name, const std::string& text) {
+    fs::create_directories((root_ / name).parent_path());
+    std::ofstream(root_ / name) << text;
+  }
+
+  const fs::path root_;
+};
+
+TEST_F(MachineMemory, IsWhatTheSystemHasLessAMargin) {
+  EXPECT_EQ(available_memory(root_), 4096 * kMiB - 4096 * kMiB / 20);
+  put("proc/meminfo", "MemAvailable:    41943040 kB\n");
+  EXPECT_EQ(available_memory(root_), (40960 - 512) * kMiB) << "the margin has a bound";
+}
+
+TEST_F(MachineMemory, IsBoundByTheControlGroupAndByThoseAroundIt) {
+  put("proc/self/cgroup", "0::/slice/job\n");
+  put("sys/fs/cgroup/slice/job/memory.max", "max\n");
+  put("sys/fs/cgroup/slice/job/memory.current", "1048576\n");
+  EXPECT_EQ(available_memory(root_), 4096 * kMiB - 4096 * kMiB / 20) << "no limit";
+  put("sys/fs/cgroup/slice/memory.max", std::to_string(2000 * kMiB));
+  put("sys/fs/cgroup/slice/memory.current", std::to_string(1500 * kMiB));
+  put("sys/fs/cgroup/slice/memory.stat", "anon 5\ninactive_file " + std::to_string(500 * kMiB) + "\n");
+  EXPECT_EQ(available_memory(root_), 950 * kMiB) << "2000 - (1500 - 500), less a twentieth";
+}
+
+TEST_F(MachineMemory, KnowsTheFirstVersionOfControlGroups) {
+  put("proc/self/cgroup", "5:cpu:/x\n4:memory:/job\n");
+  put("sys/fs/cgroup/memory/job/memory.limit_in_bytes", std::to_string(300 * kMiB));
+  put("sys/fs/cgroup/memory/job/memory.usage_in_bytes", std::to_string(400 * kMiB));
+  EXPECT_EQ(available_memory(root_), 0U);
+}
+
+TEST_F(MachineMemory, OfThisMachineIsSomething) {
+  EXPECT_GT(available_memory(), 0U);
+  EXPECT_LE(available_memory(), physical_memory());
+}
+
+}  // namespace
+}  // namespace anymps::gpu
