@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-OPERATOR, STEP, SMALL_STEP = "operator", "training step", "small training step"
+OPERATOR, STEP, SMALL_STEP, MEMORY = "operator", "training step", "small training step", "memory"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,6 +96,30 @@ def lstm(device: str, batch: int, length: int, width: int):
     return _step(_Lstm(width), _tokens(batch, length), _token_loss, device)
 
 
+def wide_cnn(device: str):
+    """64 channels over 64 x 64 pixels: 32 MiB a result, which malloc takes from the system anew."""
+    torch.manual_seed(0)
+    net = nn.Sequential(
+        nn.Conv2d(3, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU(),
+        nn.Conv2d(64, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10),
+    )  # fmt: skip
+    data = {"x": torch.randn(32, 3, 64, 64), "y": torch.randint(10, (32,))}
+    return _step(net, data, lambda m, b: F.cross_entropy(m(b["x"]), b["y"]), device)
+
+
+def additions(device: str, mebibytes: int):
+    """Eight additions, each to the last one's result; the results live to the end, as activations do."""
+    x = torch.randn(mebibytes << 18).to(device)
+
+    def chain():
+        results = [x]
+        for _ in range(8):
+            results.append(results[-1] + x)
+
+    return chain
+
+
 WORKLOADS = (
     Workload("x + 1", OPERATOR, add_scalar),
     Workload("x + y", OPERATOR, add_tensors),
@@ -108,4 +132,8 @@ WORKLOADS = (
     Workload("small CNN", SMALL_STEP, partial(cnn, batch=16, size=32)),
     Workload("small transformer", SMALL_STEP, partial(transformer, batch=8, length=64, width=128)),
     Workload("small LSTM", SMALL_STEP, partial(lstm, batch=8, length=32, width=128)),
+    # Where the cache of the device's memory shows.
+    Workload("wide CNN", MEMORY, wide_cnn),
+    Workload("8 adds of 16 MiB", MEMORY, partial(additions, mebibytes=16)),
+    Workload("8 adds of 32 MiB", MEMORY, partial(additions, mebibytes=32)),
 )

@@ -27,6 +27,23 @@ def paired_ratio(numerators: list[float], denominators: list[float], seed: int =
     return Ratio(statistics.median(ratios), *_bootstrap(ratios, seed))
 
 
+def grouped_ratio(groups: list[list[float]], seed: int = 0) -> Ratio:
+    """Of ratios that came in groups, such as processes, which differ among each other: whole groups are resampled."""
+    rng = random.Random(seed)
+    medians = sorted(
+        statistics.median(r for group in rng.choices(groups, k=len(groups)) for r in group) for _ in range(RESAMPLES)
+    )
+    everything = [r for group in groups for r in group]
+    return Ratio(statistics.median(everything), medians[int(0.025 * RESAMPLES)], medians[int(0.975 * RESAMPLES)])
+
+
+def verdict(ratio: Ratio, target: float) -> str:
+    """Met or missed when the whole interval says so."""
+    if ratio.high <= target:
+        return "met"
+    return "missed" if ratio.low > target else "undecided"
+
+
 def geomean(ratios: list[Ratio]) -> float:
     return math.exp(sum(math.log(r.median) for r in ratios) / len(ratios))
 

@@ -11,7 +11,12 @@
 namespace anymps::gpu {
 namespace {
 
-Ledger::Tell process_tell;
+// Made at first use: the library registers itself before the other static objects of this file exist.
+Ledger::Tell& process_tell() {
+  static auto* const tell = new Ledger::Tell;
+  return *tell;
+}
+
 std::atomic<UnifiedMemory*> process_memory{nullptr};
 
 double number_from_environment(const char* name, double otherwise) {
@@ -26,7 +31,7 @@ Ledger* make_ledger() {
                     number_from_environment("PYTORCH_MPS_HIGH_WATERMARK_RATIO", Ledger::kDefaultHighWatermark),
                     number_from_environment("PYTORCH_MPS_LOW_WATERMARK_RATIO", Ledger::kDefaultLowWatermark),
                     verbosity != nullptr ? static_cast<std::uint32_t>(std::strtol(verbosity, nullptr, 0)) : 0,
-                    process_tell);
+                    process_tell());
 }
 
 Heap* make_heap() {
@@ -49,7 +54,7 @@ UnifiedMemory& UnifiedMemory::instance() {
 
 UnifiedMemory* UnifiedMemory::if_made() noexcept { return process_memory.load(std::memory_order_acquire); }
 
-void UnifiedMemory::set_tell(Ledger::Tell tell) { process_tell = std::move(tell); }
+void UnifiedMemory::set_tell(Ledger::Tell tell) { process_tell() = std::move(tell); }
 
 UnifiedMemory::UnifiedMemory(Ledger& ledger, Heap& heap) : ledger_(ledger), heap_(heap) {
   heap_.set_on_drop(
