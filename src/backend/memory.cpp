@@ -87,7 +87,7 @@ void* take(std::size_t bytes) {
   }
   if (auto* trace = gpu::Trace::current()) {
     const gpu::Heap::Usage usage = heap.usage();
-    trace->note_memory(usage.tensors, usage.committed);
+    trace->note_memory(usage.tensors, usage.blocks, usage.committed);
   }
   return block;
 }
