@@ -19,11 +19,9 @@ std::optional<double> step_seconds_on(const gpu::MacProfile& mac, const SizeFigu
 
 // So that both limits say "fits".
 std::optional<std::uint64_t> largest_batch_on(const MacFit& fit, const BatchFigures& batch) {
-  const auto by_limit = batch.block_line().largest_within(fit.limit_bytes * (1 - kMargin));
   const double others = fit.mac.memory.value - fit.swaps_at;
-  const auto by_memory = batch.resident_line().largest_within(fit.mac.memory.value * (1 - kMargin) - others);
-  if (by_limit && by_memory) return std::min(*by_limit, *by_memory);
-  return by_limit ? by_limit : by_memory;
+  const double room = fit.mac.memory.value * (1 - kMargin) - others - static_cast<double>(batch.host_bytes());
+  return batch.block_line().largest_within(std::min(fit.limit_bytes * (1 - kMargin), room));
 }
 
 template <typename T>
@@ -72,6 +70,14 @@ BatchLine BatchLine::through(const std::vector<std::uint64_t>& batches, const st
 std::optional<std::uint64_t> BatchLine::largest_within(double bytes) const {
   if (per_sample <= 0) return std::nullopt;
   return bytes > base ? static_cast<std::uint64_t>((bytes - base) / per_sample) : 0;
+}
+
+std::uint64_t BatchFigures::host_bytes() const {
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < std::min(block_bytes.size(), resident_bytes.size()); ++i) {
+    if (resident_bytes[i] > block_bytes[i]) most = std::max(most, resident_bytes[i] - block_bytes[i]);
+  }
+  return most;
 }
 
 MacFit fit_on(const gpu::MacProfile& mac, gpu::MacosVersion macos, const SizeFigures& figures,
@@ -140,11 +146,17 @@ std::vector<std::string> size_notes(const SizeReport& report) {
   }
   if (report.batch) {
     const BatchLine line = report.batch->block_line();
-    notes.push_back(fmt::format(
-        "Largest batch: peak = {} + {} x {}, through {} runs; the largest that is called fitting. An extrapolation.",
-        human_bytes(static_cast<std::uint64_t>(std::max(0.0, line.base))),
-        human_bytes(static_cast<std::uint64_t>(std::max(0.0, line.per_sample))), report.batch->argument,
-        report.batch->batches.size()));
+    if (line.per_sample <= 0) {
+      notes.push_back("No largest batch: memory on the device did not grow with " + report.batch->argument + ".");
+    } else {
+      notes.push_back(
+          fmt::format("Largest batch, an extrapolation: peak on the device = {} + {} x {}, through {} runs, and {} "
+                      "beside it at any "
+                      "batch; the largest that is called fitting.",
+                      human_bytes(static_cast<std::uint64_t>(std::max(0.0, line.base))),
+                      human_bytes(static_cast<std::uint64_t>(line.per_sample)), report.batch->argument,
+                      report.batch->batches.size(), human_bytes(report.batch->host_bytes())));
+    }
   }
   return notes;
 }
@@ -174,7 +186,7 @@ nlohmann::json to_json(const SizeReport& report) {
                      {"block_bytes", report.batch->block_bytes},
                      {"resident_bytes", report.batch->resident_bytes},
                      {"block_line", json_of(report.batch->block_line())},
-                     {"resident_line", json_of(report.batch->resident_line())}};
+                     {"host_bytes", report.batch->host_bytes()}};
   }
   return json;
 }

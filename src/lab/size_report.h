@@ -51,7 +51,9 @@ struct BatchFigures {
   std::vector<std::uint64_t> resident_bytes;
 
   BatchLine block_line() const { return BatchLine::through(batches, block_bytes); }
-  BatchLine resident_line() const { return BatchLine::through(batches, resident_bytes); }
+  // What the processes took beside the device's memory, at most. Taken as the same for every batch: resident sets vary
+  // from run to run by more than a batch on the host takes.
+  std::uint64_t host_bytes() const;
 };
 
 enum class Fit { kFits, kTooClose, kOutOfMemory, kSwaps };
