@@ -34,11 +34,21 @@ def _attention(query, key, value, *args, **kwargs) -> int:
     return 2 * scores * (query.shape[-1] + value.shape[-1])
 
 
+def _lstm(x, hx, params, *args) -> int:
+    return 2 * (x.numel() // x.shape[-1]) * sum(weight.numel() for weight in params if weight.dim() == 2)
+
+
+def _lstm_backward(grad_y, grad_hy, grad_cy, z_state, cell_state, x, outputs, hx, params, *args) -> int:
+    return 2 * _lstm(x, hx, params)
+
+
 # Operators that MPS alone has, or has kernels of its own for; PyTorch's registry knows what others decompose into.
 _FORMULAS: dict[Any, Callable[..., int]] = {
     _aten.linear: _linear,
     _aten.linear_backward: _linear_backward,
     _aten._scaled_dot_product_attention_math_for_mps: _attention,
+    _aten._lstm_mps: _lstm,
+    _aten.lstm_mps_backward: _lstm_backward,
 }
 
 

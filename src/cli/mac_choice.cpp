@@ -18,7 +18,7 @@ std::string or_variable(const std::string& given, const char* name) {
 }  // namespace
 
 void MacChoice::add_mac(CLI::App& verb) {
-  verb.add_option("--mac", mac, "Play this Mac, such as m2-8gb (anymps macs lists them)")->type_name("NAME");
+  verb.add_option("--mac", mac, "Play this Mac, such as m2-8gb (anymps macs lists them)")->type_name("MAC");
 }
 
 void MacChoice::add_macos(CLI::App& verb) {

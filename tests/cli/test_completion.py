@@ -42,6 +42,7 @@ def test_bash_offers_files_where_a_file_is_meant(call, tmp_path):
     assert complete_in_bash(call, ["anymps", "run", "--keep", ""], tmp_path) == {"runs", "tmp"}
     assert complete_in_bash(call, ["anymps", "run", "--versus", ""], tmp_path) == set()
     assert complete_in_bash(call, ["anymps", "ca"], tmp_path) == {"cache"}
+    assert complete_in_bash(call, ["anymps", "run", "--mac", "m1-"], tmp_path) == {"m1-8gb", "m1-16gb"}
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -82,6 +82,20 @@ def test_the_batch_line_extrapolates(call, training, tmp_path):
     assert 8192 < largest["m2-8gb"] < largest["m1-16gb"] < largest["m4max-128gb"]
 
 
+def test_loader_workers_are_resident_sets_too(call, tmp_path):
+    (tmp_path / "load.py").write_text(
+        "import time, torch\n"
+        "kept = torch.ones(1 << 20, device='mps')\n"
+        "class Slow(torch.utils.data.Dataset):\n"
+        "    def __len__(self): return 4\n"
+        "    def __getitem__(self, i): time.sleep(0.5); return torch.ones(1 << 20)\n"
+        "for batch in torch.utils.data.DataLoader(Slow(), batch_size=1, num_workers=2): pass\n"
+    )
+    answer = call("size", "--json", "figures.json", "load.py")
+    assert answer.returncode == 0, answer.stderr
+    assert json.loads((tmp_path / "figures.json").read_text())["resident_processes"] >= 3
+
+
 def test_the_run_has_no_limit(call, tmp_path):
     (tmp_path / "big.py").write_text(
         "import os, torch\n"
