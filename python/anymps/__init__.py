@@ -39,10 +39,12 @@ def _autoload() -> None:
         if os.environ.get("ANYMPS_REQUIRED") == "1":
             _step_aside("a CUDA GPU is visible (ANYMPS=1 or CUDA_VISIBLE_DEVICES= makes way for mps)")
         return
-    try:
-        from anymps import _attach
+    from anymps import _attach
 
+    try:
         _attach.attach()
+    except _attach.NoSuchMac as error:
+        _step_aside(str(error))
     except Exception as error:
         _step_aside(f"could not load the device ({type(error).__name__}: {error})")
 

@@ -46,8 +46,23 @@ def _storage_constructor(module):
     return __new__
 
 
+class NoSuchMac(Exception):
+    """ANYMPS_MAC or ANYMPS_MACOS names nothing that exists."""
+
+
+def _play_macos(version: str) -> None:
+    """Version checks ask Python, too; without a chosen Mac they get the truth about this system."""
+    import platform
+
+    platform.mac_ver = lambda release="", versioninfo=("", "", ""), machine="": (version, ("", "", ""), "arm64")
+
+
 def attach() -> None:
     module = _load_library()
+    if (problem := module.device_problem()) is not None:
+        raise NoSuchMac(problem)
+    if os.environ.get("ANYMPS_MAC") or os.environ.get("ANYMPS_MACOS"):
+        _play_macos(os.environ.get("ANYMPS_MACOS") or module.macos_version())
     module.set_package_folders([os.path.dirname(package) + os.sep for package in (torch.__file__, __file__)])
     core = torch._C
     core._has_mps = True
@@ -67,6 +82,9 @@ def attach() -> None:
 
         module.trace_fact("device", module.device_name())
         module.trace_fact("torch", torch.__version__)
+        for key, variable in (("mac", "ANYMPS_MAC"), ("macos", "ANYMPS_MACOS")):
+            if chosen := os.environ.get(variable):
+                module.trace_fact(key, chosen)
         # A bad limit in the environment is for the first tensor to report, as on a Mac.
         with contextlib.suppress(ValueError):
             if (limit := module.memory_limit()) is not None:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from types import ModuleType
@@ -18,6 +19,8 @@ _EPOCH = 2
 # Set by install(). Importing the extension here instead would bring the device in where ANYMPS=0 keeps it out.
 _trace: ModuleType | None = None
 _installed_ns = 0
+# Counts one step, where `anymps size` asks for it.
+_step_counter: Any = None
 
 
 class _Counter:
@@ -47,6 +50,8 @@ def _record(kind: int, name: str) -> None:
     _trace.trace_record(kind, name, site, counter.count, now - counter.last_ns)
     counter.count += 1
     counter.last_ns = now
+    if kind == _STEP and _step_counter is not None:
+        _step_counter.step_ended(name, site)
 
 
 def step() -> None:
@@ -69,7 +74,7 @@ def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
 
 def install() -> None:
     """Called once, when ANYMPS_RUN is set and the device is loaded."""
-    global _trace, _installed_ns
+    global _trace, _installed_ns, _step_counter
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
     from anymps import _C
@@ -78,4 +83,8 @@ def install() -> None:
         return
     _trace = _C
     _installed_ns = time.monotonic_ns()
+    if os.environ.get("ANYMPS_COUNT_STEP") == "1":
+        from anymps import _counter
+
+        _step_counter = _counter.StepCounter(_C)
     register_optimizer_step_post_hook(_after_step)

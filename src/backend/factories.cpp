@@ -29,6 +29,7 @@ void fill_if_deterministic(at::Tensor& tensor) {
 
 at::Tensor empty(at::IntArrayRef size, OptionalDtype dtype, OptionalLayout layout, OptionalDevice, std::optional<bool>,
                  std::optional<at::MemoryFormat> format) {
+  refuse_missing_device();
   TORCH_CHECK_NOT_IMPLEMENTED(c10::layout_or_default(layout) == at::kStrided,
                               "only strided tensors are supported on MPS");
   refuse_many_dimensions(size);
@@ -41,6 +42,7 @@ at::Tensor empty(at::IntArrayRef size, OptionalDtype dtype, OptionalLayout layou
 
 at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride, OptionalDtype dtype, OptionalLayout,
                          OptionalDevice, std::optional<bool>) {
+  refuse_missing_device();
   const at::ScalarType type = c10::dtype_or_default(dtype);
   refuse_float64(type);
   at::Tensor result = at::detail::empty_strided_generic(size, stride, mps_allocator(), kKeys, type);

@@ -41,17 +41,23 @@ bool is_on_macos_or_newer(unsigned major, unsigned minor) {
   }
 }
 
+// Where macOS is too old for PyTorch, or names a Mac that is none: asked often, and never an exception.
+bool device_is_there() {
+  static const bool there = !gpu::device_problem() && gpu::device_facts().supported;
+  return there;
+}
+
 class MpsHooks final : public at::MPSHooksInterface {
  public:
   void init() const override {}
-  bool hasMPS() const override { return true; }
+  bool hasMPS() const override { return device_is_there(); }
   // PyTorch refuses a second accelerator. Where the stand-in for CUDA did not apply (a GPU is there, or the build is
   // for another kind), torch.accelerator stays theirs; mps then works by name, without gradients.
   bool isBuilt() const override {
     return !at::detail::getCUDAHooks().isBuilt() && !at::detail::getXPUHooks().isBuilt() &&
            !at::detail::getHIPHooks().isBuilt();
   }
-  bool isAvailable() const override { return true; }
+  bool isAvailable() const override { return device_is_there(); }
   bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
   bool isOnMacOSorNewer(unsigned major, unsigned minor) const override { return is_on_macos_or_newer(major, minor); }
 

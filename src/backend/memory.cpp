@@ -21,7 +21,8 @@ gpu::UnifiedMemory& memory() { return gpu::UnifiedMemory::instance(); }
 
 void note_peaks() {
   if (auto* trace = gpu::Trace::current()) {
-    trace->note_memory(memory().ledger().allocated_bytes(), memory().ledger().reserved_bytes());
+    trace->note_memory(memory().ledger().allocated_bytes(), memory().heap().live_bytes(),
+                       memory().ledger().reserved_bytes());
   }
 }
 

@@ -145,6 +145,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("in_heap", &ab::is_in_heap);
   m.def("host_alias_storage", &ab::host_alias_storage);
   m.def("new_storage", &ab::new_storage);
+  m.def("device_problem", &anymps::gpu::device_problem);
   m.def("device_name", [] { return anymps::gpu::device_facts().name; });
   m.def("core_count", [] { return anymps::gpu::device_facts().core_count; });
   m.def("macos_version", [] {

@@ -2,7 +2,11 @@
 
 #include <c10/util/Exception.h>
 
+#include <optional>
+#include <string>
+
 #include "backend/call_site.h"
+#include "gpu/device.h"
 #include "gpu/trace.h"
 
 namespace anymps::backend {
@@ -11,6 +15,13 @@ namespace {
 constexpr std::size_t kMaxDimensions = 16;
 
 }  // namespace
+
+void refuse_missing_device() {
+  static const std::optional<std::string> problem = gpu::device_problem();
+  TORCH_CHECK(!problem, *problem);
+  TORCH_CHECK(gpu::device_facts().supported,
+              "The MPS backend is supported on macOS 14.0+. Current OS version can be queried using `sw_vers`");
+}
 
 void refuse_float64(c10::ScalarType dtype) {
   if (dtype != c10::kDouble && dtype != c10::kComplexDouble) return;

@@ -8,6 +8,9 @@
 
 namespace anymps::backend {
 
+// RuntimeError where PyTorch would find no device: below the macOS that it asks for, or a Mac that is none.
+void refuse_missing_device();
+
 // TypeError for float64 and complex128.
 void refuse_float64(c10::ScalarType dtype);
 

@@ -2,9 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <numeric>
 #include <string_view>
 #include <utility>
+
+#include "gpu/edit_distance.h"
 
 namespace anymps::cli {
 namespace {
@@ -24,20 +25,6 @@ bool takes_next_word(const CLI::App& verb, const std::string& word) {
   if (word.find('=') != std::string::npos) return false;
   const CLI::Option* option = verb.get_option_no_throw(word);
   return option != nullptr && option->get_items_expected_min() > 0;
-}
-
-// Levenshtein's distance.
-std::size_t edits_between(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
-    }
-  }
-  return row.back();
 }
 
 }  // namespace
@@ -75,7 +62,7 @@ std::optional<std::string> unknown_verb(const CLI::App& app, const std::vector<s
   }
   if (depth == 0 && given.ends_with(".py")) return "to run a script: anymps run " + given;
   const auto nearest = std::ranges::min_element(
-      choices, {}, [&given](const CLI::App* choice) { return edits_between(given, choice->get_name()); });
+      choices, {}, [&given](const CLI::App* choice) { return gpu::edits_between(given, choice->get_name()); });
   return "`" + before + "` has no `" + given + "`; the nearest is `" + (*nearest)->get_name() + "` (see " + before +
          " --help)";
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/verbs.h"
+#include "gpu/mac_profile.h"
 
 namespace anymps::cli {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 struct OptionEntry {
   std::vector<std::string> names;  // with their dashes
   std::string description;
-  std::string value;  // "FILE", "DIR", "ARGS", or empty for a flag
+  std::string value;  // "FILE", "DIR", "MAC", another word that says nothing of the shell's, or empty for a flag
 };
 
 struct VerbEntry {
@@ -59,9 +60,16 @@ std::string in_quotes(std::string_view text) {
   return result;
 }
 
+std::string mac_names() {
+  std::string names;
+  for (const gpu::MacProfile& mac : gpu::all_macs()) names += (names.empty() ? "" : " ") + std::string(mac.name);
+  return names;
+}
+
 std::string bash_value(const std::string& value) {
   if (value == "DIR") return "compgen -d -- \"$current\"";
   if (value == "FILE") return "compgen -f -- \"$current\"";
+  if (value == "MAC") return "compgen -W '" + mac_names() + "' -- \"$current\"";
   return "true";
 }
 
@@ -114,7 +122,10 @@ std::string zsh_function(const VerbEntry& verb) {
   for (char& c : name) c = c == ' ' ? '_' : c;
   std::string body = fmt::format("{}() {{\n  local line state\n  _arguments -C", name);
   for (const OptionEntry& option : verb.options) {
-    const char* action = option.value == "FILE" ? "_files" : option.value == "DIR" ? "_files -/" : " ";
+    const std::string action = option.value == "FILE"  ? "_files"
+                               : option.value == "DIR" ? "_files -/"
+                               : option.value == "MAC" ? "(" + mac_names() + ")"
+                                                       : " ";
     for (const std::string& one : option.names) {
       body += fmt::format(" \\\n    '{}[{}]{}'", one, zsh_text(option.description),
                           option.value.empty() ? "" : fmt::format(":{}:{}", option.value, action));
@@ -171,6 +182,7 @@ std::string fish_script(const VerbEntry& root) {
         script += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       }
       if (!option.value.empty()) script += option.value == "FILE" || option.value == "DIR" ? " -r -F" : " -x";
+      if (option.value == "MAC") script += " -a '" + mac_names() + "'";
       script += fmt::format(" -d '{}'\n", in_quotes(option.description));
     }
     if (verb->takes_command) script += fmt::format("complete -c anymps -n '{}' -F\n", condition);

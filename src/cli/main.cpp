@@ -27,6 +27,8 @@ constexpr const char* kExamples = R"text(Examples:
   anymps run train.py --epochs 3            run an unmodified script on mps; end with one screen of figures
   anymps run --versus "--device cpu" train.py   ... and compare its speed with that of a second run
   anymps run --fallback -m mypackage.train  operators that MPS lacks run on the CPU, as on a Mac
+  anymps run --mac m2-8gb train.py          on the limits of that Mac; anymps macs lists them
+  anymps size train.py                      on which Macs would the run fit?
   anymps env                                what a bug report needs
   anymps cache clear                        remove what can be made again
   eval "$(anymps completion bash)"          complete verbs and options with the tab key
@@ -55,6 +57,8 @@ int run(const std::vector<std::string>& words) {
   app.footer(kExamples);
   Action chosen;
   add_run(app, chosen);
+  add_size(app, chosen);
+  add_macs(app, chosen);
   add_env(app, chosen);
   add_cache(app, chosen);
   add_completion(app, chosen);

@@ -9,9 +9,11 @@
 #include <optional>
 #include <stdexcept>
 
+#include "cli/mac_choice.h"
 #include "cli/verbs.h"
 #include "lab/child.h"
 #include "lab/log.h"
+#include "lab/memory_remedies.h"
 #include "lab/python.h"
 #include "lab/run_folder.h"
 #include "lab/run_summary.h"
@@ -23,6 +25,7 @@ namespace anymps::cli {
 namespace {
 
 struct RunOptions {
+  MacChoice choice;
   bool fallback = false;
   bool quiet = false;
   std::string versus;
@@ -39,6 +42,7 @@ lab::ChildResult run_traced(const RunOptions& options, lab::ChildCommand& comman
   command.environment["ANYMPS_RUN"] = folder;
   // The user asked for the device by name: a torch that goes on without it would answer another question.
   command.environment["ANYMPS_REQUIRED"] = "1";
+  options.choice.put_into(command.environment);
   if (options.fallback) command.environment["PYTORCH_ENABLE_MPS_FALLBACK"] = "1";
   return lab::run_child(command, output);
 }
@@ -54,6 +58,8 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
     lab::log().error("nothing to run; for example: anymps run train.py (see anymps run --help)");
     return kUsageError;
   }
+  const auto chosen = options.choice.resolve();
+  if (!chosen) return kUsageError;
   // Found out now, not after an hour of training.
   if (!options.json.empty() && !std::ofstream(options.json, std::ios::app)) {
     lab::log().error("--json: cannot write {}", options.json);
@@ -94,8 +100,13 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
   if (!options.json.empty()) write_json(report, options.json);
   if (!options.keep.empty()) write_json(report, (folder.path() / "summary.json").string());
   if (!options.quiet) {
-    const std::string screen = lab::summary_screen(report, lab::Terminal::behind(STDERR_FILENO));
+    const lab::Terminal terminal = lab::Terminal::behind(STDERR_FILENO);
+    const std::string screen = lab::summary_screen(report, terminal);
     std::fwrite(screen.data(), 1, screen.size(), stderr);
+    if (chosen->mac) {
+      const std::string remedies = lab::memory_remedies(report.run, *chosen->mac, chosen->macos, terminal);
+      std::fwrite(remedies.data(), 1, remedies.size(), stderr);
+    }
   }
   return status;
 }
@@ -106,6 +117,8 @@ void add_run(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* verb = app.add_subcommand("run", "Run a script or program; end with one screen of figures");
   verb->prefix_command();
+  options->choice.add_mac(*verb);
+  options->choice.add_macos(*verb);
   verb->add_flag("--fallback", options->fallback,
                  "Let operators that MPS lacks run on the CPU (PYTORCH_ENABLE_MPS_FALLBACK=1)");
   verb->add_option("--versus", options->versus, "Run again with these arguments added, and compare the speed")
@@ -118,6 +131,7 @@ Its output, its input and its status are passed on; the figures go to standard e
 
 Examples:
   anymps run train.py --epochs 3
+  anymps run --mac m2-8gb --macos 14.5 train.py
   anymps run --versus "--device cpu" train.py
   anymps run --json figures.json -- torchrun --nproc-per-node 2 train.py
 )");

@@ -3,26 +3,41 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
+#include <stdexcept>
+#include <string_view>
 #include <utility>
+
+#include "gpu/mac_profile.h"
 
 namespace anymps::gpu {
 namespace {
 
-constexpr std::size_t kGiB = std::size_t{1} << 30;
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
 
-DeviceFacts facts_of_this_machine() {
-  const auto memory =
-      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+DeviceFacts facts_from_environment() {
+  const ChosenMac chosen = choose_mac(variable("ANYMPS_MAC"), variable("ANYMPS_MACOS"));
   DeviceFacts facts;
-  facts.name = "Apple M2 (anymps)";
-  facts.core_count = 10;
-  // Reported by users of real Macs: two thirds of memory up to 32 GB, three quarters above; the largest buffer is
-  // about three quarters of that.
-  facts.recommended_working_set = memory <= 32 * kGiB ? memory / 3 * 2 : memory / 4 * 3;
-  facts.max_buffer_length = facts.recommended_working_set / 4 * 3;
-  facts.macos_major = 26;
-  facts.macos_minor = 0;
+  if (chosen.mac) {
+    facts.name = chosen.mac->device;
+    facts.core_count = static_cast<unsigned>(chosen.mac->cores.value);
+    facts.recommended_working_set = static_cast<std::size_t>(chosen.mac->working_set(chosen.macos).value);
+  } else {
+    const auto memory =
+        static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    facts.name = "Apple M2";
+    facts.core_count = 10;
+    facts.recommended_working_set = working_set_for(memory, chosen.macos);
+  }
+  facts.name += " (anymps)";
+  facts.max_buffer_length = max_buffer_for(facts.recommended_working_set);
+  facts.macos_major = chosen.macos.major;
+  facts.macos_minor = chosen.macos.minor;
+  facts.supported = chosen.macos >= kOldestMacos;
   return facts;
 }
 
@@ -34,8 +49,17 @@ std::atomic<bool> has_error{false};
 }  // namespace
 
 const DeviceFacts& device_facts() {
-  static const DeviceFacts facts = facts_of_this_machine();
+  static const DeviceFacts facts = facts_from_environment();
   return facts;
+}
+
+std::optional<std::string> device_problem() {
+  try {
+    device_facts();
+    return std::nullopt;
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
 }
 
 void report_device_error(DeviceError error) {

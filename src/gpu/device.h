@@ -15,10 +15,15 @@ struct DeviceFacts {
   std::size_t max_buffer_length = 0;        // MTLDevice.maxBufferLength
   unsigned macos_major = 0;
   unsigned macos_minor = 0;
+  bool supported = true;  // PyTorch finds a device on this version of macOS
 };
 
-// The Mac that is played: this machine's own memory size, by the rules that data/ of later versions will name per Mac.
+// The Mac that is played: the one that ANYMPS_MAC names, else one of this machine's own memory size; under the macOS
+// that ANYMPS_MACOS names. Both are read once. Throws std::invalid_argument where they name nothing that exists.
 const DeviceFacts& device_facts();
+
+// Why device_facts() would throw, in one line; nothing when all is well.
+std::optional<std::string> device_problem();
 
 // A kernel that finds bad data (an index out of bounds) cannot stop the host: it leaves a message, and the next
 // synchronisation finds it. The first message since the last look is kept.

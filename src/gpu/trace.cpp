@@ -301,10 +301,11 @@ void Trace::record(TraceKind kind, std::uint32_t name, std::uint32_t site, std::
   atomic(slot.sequence).store(full.sequence, std::memory_order_release);
 }
 
-void Trace::note_memory(std::uint64_t allocated_bytes, std::uint64_t driver_bytes) noexcept {
+void Trace::note_memory(std::uint64_t allocated_bytes, std::uint64_t block_bytes, std::uint64_t driver_bytes) noexcept {
   std::byte* base = base_.load(std::memory_order_acquire);
   if (base == nullptr) return;
   raise_to(header_of(base).peak_allocated_bytes, allocated_bytes);
+  raise_to(header_of(base).peak_block_bytes, block_bytes);
   raise_to(header_of(base).peak_driver_bytes, driver_bytes);
 }
 

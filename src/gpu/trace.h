@@ -49,8 +49,9 @@ class Trace {
   void record(TraceKind kind, std::uint32_t name, std::uint32_t site, std::uint64_t a = 0, std::uint64_t b = 0,
               std::uint64_t c = 0) noexcept;
 
-  // Keeps the largest value seen of each. Called for every allocation, so a value below the maximum costs two loads.
-  void note_memory(std::uint64_t allocated_bytes, std::uint64_t driver_bytes) noexcept;
+  // Keeps the largest value seen of each: in tensors; in tensors and temporaries; held from the driver. Called for
+  // every allocation, so values below the maximum cost three loads.
+  void note_memory(std::uint64_t allocated_bytes, std::uint64_t block_bytes, std::uint64_t driver_bytes) noexcept;
 
   // A fact about this process that the summary shows: "device", "torch", "limit" (bytes, as a decimal number), ...
   // The latest value of a key wins.

@@ -1,4 +1,4 @@
-// The layout of a trace file, version 1. Shared by the writer (trace.cpp) and the reader (lab/trace_reader.cpp);
+// The layout of a trace file, version 2. Shared by the writer (trace.cpp) and the reader (lab/trace_reader.cpp);
 // docs/trace.md explains it. All numbers are little-endian; all offsets count from the start of the file.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace anymps::gpu::trace_format {
 static_assert(std::endian::native == std::endian::little, "trace files are written in place, little-endian");
 
 inline constexpr std::uint64_t kMagic = 0x3145434152544d41;  // "AMTRACE1"
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr char kFilePrefix[] = "trace-";
 inline constexpr char kFileSuffix[] = ".amt";
 
@@ -47,6 +47,7 @@ struct Header {
   std::uint64_t dropped_tallies;
   std::uint64_t facts[kFactSlots];  // key id << 32 | value id
   char command[kCommandBytes];      // the command line, NUL-terminated
+  std::uint64_t peak_block_bytes;   // tensors and temporaries
 };
 
 // A string is a u32 length and its bytes, at id * kStringAlignment from the start of the section. Id 0 is no string.
@@ -92,7 +93,7 @@ constexpr std::uint64_t record_check(const Record& r) {
   return check;
 }
 
-// Where version 1 puts its sections. Readers use the header's figures, not these.
+// Where this version puts its sections. Readers use the header's figures, not these.
 inline constexpr Section kStrings{4096, 512 * 1024};
 inline constexpr Section kStringIndex{kStrings.offset + kStrings.count, 8192};
 inline constexpr Section kTallies{kStringIndex.offset + kStringIndex.count * sizeof(std::uint32_t), 4096};

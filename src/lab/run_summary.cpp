@@ -137,6 +137,7 @@ nlohmann::json json_of(const RunSummary& run) {
           {"epochs", run.epochs},
           {"memory",
            {{"tensor_bytes", run.memory.tensor_bytes},
+            {"block_bytes", run.memory.block_bytes},
             {"driver_bytes", run.memory.driver_bytes},
             {"limit_bytes", run.memory.limit_bytes != 0 ? nlohmann::json(run.memory.limit_bytes) : nlohmann::json()}}},
           {"fallbacks", json_of(run.fallbacks)},
@@ -165,7 +166,8 @@ RunSummary summarise(const ChildCommand& command, const ChildResult& result, con
     if (trace.peak_driver_bytes > summary.memory.driver_bytes ||
         (trace.peak_driver_bytes == summary.memory.driver_bytes &&
          trace.peak_allocated_bytes > summary.memory.tensor_bytes)) {
-      summary.memory = {trace.peak_allocated_bytes, trace.peak_driver_bytes, number_from(trace.facts, "limit")};
+      summary.memory = {trace.peak_allocated_bytes, trace.peak_block_bytes, trace.peak_driver_bytes,
+                        number_from(trace.facts, "limit")};
     }
   }
   if (summary.memory.limit_bytes == 0) summary.memory.limit_bytes = number_from(summary.facts, "limit");

@@ -38,6 +38,7 @@ struct Counted {
 struct Memory {
   // Of the process that had the most; processes do not share a limit.
   std::uint64_t tensor_bytes = 0;
+  std::uint64_t block_bytes = 0;  // tensors and temporaries: what the limit is held against
   std::uint64_t driver_bytes = 0;
   std::uint64_t limit_bytes = 0;  // 0 where none is known
 };

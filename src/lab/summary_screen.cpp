@@ -65,13 +65,6 @@ std::string with_commas(std::uint64_t number) {
   return digits;
 }
 
-std::string human_seconds(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.3g} µs", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
-  if (seconds < 120) return fmt::format("{:.3g} s", seconds);
-  return fmt::format("{} min {:.0f} s", static_cast<int>(seconds / 60), seconds - 60 * static_cast<int>(seconds / 60));
-}
-
 std::string rate(const StepSeries& series) {
   const double per_second = series.per_second();
   if (per_second >= 1000) return with_commas(static_cast<std::uint64_t>(std::llround(per_second))) + " steps/s";
@@ -251,6 +244,13 @@ std::string human_bytes(std::uint64_t bytes) {
     ++unit;
   }
   return fmt::format("{:.{}f} {}", value, unit == 0 ? 0 : 1, kUnits[unit]);
+}
+
+std::string human_seconds(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.3g} µs", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  if (seconds < 120) return fmt::format("{:.3g} s", seconds);
+  return fmt::format("{} min {:.0f} s", static_cast<int>(seconds / 60), seconds - 60 * static_cast<int>(seconds / 60));
 }
 
 std::string summary_screen(const RunReport& report, const Terminal& terminal) {

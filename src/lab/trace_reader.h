@@ -45,6 +45,7 @@ struct TraceFile {
   std::uint64_t start_ns = 0;
   std::string command;
   std::uint64_t peak_allocated_bytes = 0;
+  std::uint64_t peak_block_bytes = 0;  // tensors and temporaries
   std::uint64_t peak_driver_bytes = 0;
   std::uint64_t dropped_strings = 0;
   std::uint64_t dropped_tallies = 0;

@@ -11,7 +11,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 def words_in_help(call, *verbs) -> set[str]:
     text = call(*verbs, "--help").stdout.split("Examples:")[0]
-    options = set(re.findall(r"--[a-z]+", "".join(re.findall(r"^  -.*?(?:  |$)", text, re.MULTILINE))))
+    options = set(re.findall(r"--[a-z][a-z-]*", "".join(re.findall(r"^  -.*?(?:  |$)", text, re.MULTILINE))))
     listed = text.split("Verbs:")[1] if "Verbs:" in text else ""
     return options | set(re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE))
 
@@ -25,7 +25,7 @@ def complete_in_bash(call, line: list[str], cwd) -> set[str]:
     return set(answer.stdout.split())
 
 
-@pytest.mark.parametrize("verbs", [(), ("run",), ("env",), ("cache",), ("completion",)])
+@pytest.mark.parametrize("verbs", [(), ("run",), ("size",), ("macs",), ("env",), ("cache",), ("completion",)])
 def test_bash_offers_what_help_lists(call, tmp_path, verbs):
     expected = words_in_help(call, *verbs)
     assert expected
@@ -42,12 +42,13 @@ def test_bash_offers_files_where_a_file_is_meant(call, tmp_path):
     assert complete_in_bash(call, ["anymps", "run", "--keep", ""], tmp_path) == {"runs", "tmp"}
     assert complete_in_bash(call, ["anymps", "run", "--versus", ""], tmp_path) == set()
     assert complete_in_bash(call, ["anymps", "ca"], tmp_path) == {"cache"}
+    assert complete_in_bash(call, ["anymps", "run", "--mac", "m1-"], tmp_path) == {"m1-8gb", "m1-16gb"}
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_every_script_names_every_word(call, shell):
     script = call("completion", shell).stdout
-    for verbs in ((), ("run",), ("cache",), ("completion",)):
+    for verbs in ((), ("run",), ("size",), ("macs",), ("cache",), ("completion",)):
         for word in words_in_help(call, *verbs):
             assert re.search(rf"\b{word.lstrip('-')}\b", script), word
 

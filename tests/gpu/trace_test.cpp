@@ -122,8 +122,8 @@ TEST_F(TraceTest, WritesWhatItWasTold) {
     Trace* trace = Trace::current();
     trace->set_fact("device", "first");
     trace->set_fact("device", "second");
-    trace->note_memory(100, 900);
-    trace->note_memory(300, 700);
+    trace->note_memory(100, 500, 900);
+    trace->note_memory(300, 400, 700);
     const auto item = trace->intern("item");
     const auto line = trace->intern("train.py:12");
     if (item == 0 || item != trace->intern("item") || item == line || trace->intern("") != 0) ::_exit(1);
@@ -140,6 +140,7 @@ TEST_F(TraceTest, WritesWhatItWasTold) {
   EXPECT_EQ(header.version, kVersion);
   EXPECT_EQ(header.parent_pid, static_cast<std::uint32_t>(::getpid()));
   EXPECT_EQ(header.peak_allocated_bytes, 300U);
+  EXPECT_EQ(header.peak_block_bytes, 500U);
   EXPECT_EQ(header.peak_driver_bytes, 900U);
   EXPECT_EQ(header.ring_next, 3U);
   EXPECT_EQ(string_of(bytes, header.facts[0] >> 32), "device");
@@ -192,7 +193,7 @@ TEST_F(TraceTest, ManyThreadsLoseNothing) {
                     Trace* trace = Trace::current();
                     const auto name = trace->intern("name " + std::to_string((i * 7 + t * 13) % kNames));
                     trace->record(TraceKind::kMark, name, name, static_cast<std::uint64_t>(t), 2);
-                    trace->note_memory(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(t));
+                    trace->note_memory(static_cast<std::uint64_t>(i), 0, static_cast<std::uint64_t>(t));
                   }
                 });
               }

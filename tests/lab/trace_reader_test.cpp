@@ -46,7 +46,7 @@ class TraceReaderTest : public ::testing::Test {
     Trace* trace = Trace::current();
     trace->set_fact("device", "mps");
     trace->set_fact("limit", "1000");
-    trace->note_memory(11, 22);
+    trace->note_memory(11, 16, 22);
     for (std::uint64_t i = 0; i < 10; ++i) {
       trace->record(TraceKind::kStep, trace->intern("Adam"), trace->intern("train.py:3"), i, 100 + i, 5);
       trace->record(TraceKind::kSync, trace->intern("item\x1b[2J"), trace->intern("train.py:4"), 0, 1);
@@ -72,6 +72,7 @@ TEST_F(TraceReaderTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(trace.facts.at("device"), "mps");
   EXPECT_EQ(trace.facts.at("limit"), "1000");
   EXPECT_EQ(trace.peak_allocated_bytes, 11U);
+  EXPECT_EQ(trace.peak_block_bytes, 16U);
   EXPECT_EQ(trace.peak_driver_bytes, 22U);
   EXPECT_EQ(trace.records_written, 20U);
   ASSERT_EQ(trace.records.size(), 20U);

@@ -1,0 +1,30 @@
+// --mac and --macos, for the verbs that run a command on a Mac of the user's choice.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "gpu/mac_profile.h"
+
+namespace CLI {
+class App;
+}
+
+namespace anymps::cli {
+
+struct MacChoice {
+  std::string mac;
+  std::string macos;
+
+  void add_mac(CLI::App& verb);
+  void add_macos(CLI::App& verb);
+
+  // What was chosen here, else in the environment. Nothing after one line about a name or a version that does not
+  // exist: the verb ends with kUsageError, before it starts anything.
+  std::optional<gpu::ChosenMac> resolve() const;
+
+  void put_into(std::map<std::string, std::string>& environment) const;
+};
+
+}  // namespace anymps::cli

@@ -1,0 +1,46 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/mac_choice.h"
+#include "cli/verbs.h"
+#include "lab/mac_screen.h"
+#include "lab/terminal.h"
+
+namespace anymps::cli {
+namespace {
+
+struct MacsOptions {
+  MacChoice choice;
+  bool json = false;
+  bool sources = false;
+};
+
+int macs(const MacsOptions& options) {
+  const auto chosen = options.choice.resolve();
+  if (!chosen) return kUsageError;
+  if (options.json) {
+    fmt::print("{}\n", lab::macs_to_json(chosen->macos).dump(2));
+  } else if (options.sources) {
+    fmt::print("{}", lab::mac_source_screen());
+  } else {
+    fmt::print("{}", lab::mac_screen(chosen->macos, lab::Terminal::behind(STDOUT_FILENO)));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_macs(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<MacsOptions>();
+  CLI::App* verb = app.add_subcommand("macs", "List the Macs that can be played");
+  options->choice.add_macos(*verb);
+  verb->add_flag("--json", options->json, "As JSON, each figure with its source");
+  verb->add_flag("--sources", options->sources, "List the sources of the figures instead");
+  verb->callback([options, &chosen] { chosen = [options](const auto&) { return macs(*options); }; });
+}
+
+}  // namespace anymps::cli

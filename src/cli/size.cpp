@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/mac_choice.h"
+#include "cli/verbs.h"
+#include "lab/byte_size.h"
+#include "lab/child.h"
+#include "lab/log.h"
+#include "lab/python.h"
+#include "lab/resident_set.h"
+#include "lab/run_folder.h"
+#include "lab/run_summary.h"
+#include "lab/size_html.h"
+#include "lab/size_report.h"
+#include "lab/size_screen.h"
+#include "lab/terminal.h"
+#include "lab/trace_reader.h"
+
+namespace anymps::cli {
+namespace {
+
+struct SizeOptions {
+  MacChoice choice;
+  std::string other_apps;
+  std::string batch_argument;
+  std::string json;
+  std::string html;
+};
+
+// Where the batch argument's value stands in the command.
+struct BatchPlace {
+  std::size_t word = 0;
+  std::string before;  // "--batch-size=" where the value is in the same word
+  std::uint64_t value = 0;
+
+  static std::optional<BatchPlace> find(const std::vector<std::string>& words, const std::string& argument) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      BatchPlace place;
+      if (words[i] == argument && i + 1 < words.size()) {
+        place.word = i + 1;
+      } else if (words[i].starts_with(argument + "=")) {
+        place.word = i;
+        place.before = argument + "=";
+      } else {
+        continue;
+      }
+      const std::string text = words[place.word].substr(place.before.size());
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), place.value);
+      if (error == std::errc() && end == text.data() + text.size()) return place;
+    }
+    return std::nullopt;
+  }
+
+  void put(std::vector<std::string>& words, std::uint64_t batch) const { words[word] = before + std::to_string(batch); }
+};
+
+struct Measured {
+  lab::ChildResult result;
+  lab::RunSummary run;
+  lab::ResidentSet resident;
+};
+
+// The Mac with the most memory: its largest buffer stands in the way of the fewest runs.
+const gpu::MacProfile& roomiest_mac() {
+  return *std::ranges::max_element(gpu::all_macs(), {}, [](const gpu::MacProfile& mac) { return mac.memory.value; });
+}
+
+Measured measure(const SizeOptions& options, lab::ChildCommand command, const std::string& folder, bool count) {
+  command.environment["ANYMPS_RUN"] = folder;
+  command.environment["ANYMPS_REQUIRED"] = "1";
+  command.environment["ANYMPS_MAC"] = roomiest_mac().name;
+  command.environment["PYTORCH_MPS_HIGH_WATERMARK_RATIO"] = "0.0";
+  if (count) command.environment["ANYMPS_COUNT_STEP"] = "1";
+  options.choice.put_into(command.environment);
+  lab::ResidentSetWatch watch;
+  Measured measured;
+  measured.result = lab::run_child(command, lab::ChildOutput::kToError);
+  measured.resident = watch.peak();
+  measured.run = lab::summarise(command, measured.result, lab::read_run(folder));
+  return measured;
+}
+
+// The status to end with where there is nothing to report: the child's own, or 1 where it did not use the device.
+std::optional<int> failed(const Measured& measured, const lab::ChildCommand& command) {
+  if (!measured.result.start_error.empty()) {
+    lab::log().error("cannot start {}: {}", command.words.front(), measured.result.start_error);
+    return measured.result.status();
+  }
+  if (measured.result.status() != 0 || measured.result.interrupted) {
+    lab::log().error("the run ended with status {}, so its size is not known", measured.result.status());
+    return measured.result.status() != 0 ? measured.result.status() : 1;
+  }
+  if (measured.run.processes == 0 || measured.run.memory.block_bytes == 0) {
+    lab::log().error("the run took no memory on the mps device, so there is no size to tell");
+    return 1;
+  }
+  return std::nullopt;
+}
+
+double fact(const lab::RunSummary& run, const char* key) {
+  const auto found = run.facts.find(key);
+  return found != run.facts.end() ? std::strtod(found->second.c_str(), nullptr) : 0;
+}
+
+bool can_write(const char* option, const std::string& path) {
+  if (path.empty() || std::ofstream(path, std::ios::app)) return true;
+  lab::log().error("{}: cannot write {}", option, path);
+  return false;
+}
+
+void write(const std::string& path, const std::string& text) {
+  if (path.empty()) return;
+  std::ofstream file(path, std::ios::trunc);
+  file << text;
+  if (!file.flush()) lab::log().error("cannot write {}: is the disk full?", path);
+}
+
+int size(const SizeOptions& options, const std::vector<std::string>& command) {
+  if (command.empty()) {
+    lab::log().error("nothing to run; for example: anymps size train.py (see anymps size --help)");
+    return kUsageError;
+  }
+  const auto chosen = options.choice.resolve();
+  if (!chosen || !can_write("--json", options.json) || !can_write("--html", options.html)) return kUsageError;
+  lab::SizeReport report;
+  report.macos = chosen->macos;
+  if (!options.other_apps.empty()) {
+    const auto bytes = lab::parse_byte_size(options.other_apps);
+    if (!bytes) {
+      lab::log().error("--other-apps: `{}` is no size, such as 4gb or 512mb", options.other_apps);
+      return kUsageError;
+    }
+    report.figures.other_bytes = *bytes;
+  }
+  lab::ChildCommand child{lab::with_python(command), {}};
+  std::optional<BatchPlace> place;
+  if (!options.batch_argument.empty()) {
+    place = BatchPlace::find(child.words, options.batch_argument);
+    if (!place || place->value < 4) {
+      lab::log().error("--batch-arg: the command has no {} of 4 or more", options.batch_argument);
+      return kUsageError;
+    }
+  }
+
+  const lab::RunFolder folder = lab::RunFolder::temporary();
+  const Measured first = measure(options, child, folder.make_part("run"), true);
+  if (const auto status = failed(first, child)) return *status;
+  report.run = first.run;
+  report.figures.block_bytes = first.run.memory.block_bytes;
+  report.figures.resident_bytes = first.resident.bytes;
+  report.figures.step_flops = fact(first.run, "step_flops");
+  report.figures.step_bytes = fact(first.run, "step_bytes");
+  report.processes = first.resident.processes;
+  report.shared_once = first.resident.shared_once;
+
+  if (place) {
+    lab::BatchFigures batch{
+        options.batch_argument, {place->value}, {report.figures.block_bytes}, {report.figures.resident_bytes}};
+    for (const std::uint64_t smaller : {place->value / 2, place->value / 4}) {
+      lab::ChildCommand again = child;
+      place->put(again.words, smaller);
+      lab::log().info("the same again with {} {}", options.batch_argument, smaller);
+      const Measured other = measure(options, again, folder.make_part(fmt::format("batch-{}", smaller)), false);
+      if (const auto status = failed(other, again)) return *status;
+      batch.batches.push_back(smaller);
+      batch.block_bytes.push_back(other.run.memory.block_bytes);
+      batch.resident_bytes.push_back(other.resident.bytes);
+    }
+    report.batch = std::move(batch);
+  }
+
+  lab::judge(report);
+  write(options.json, lab::to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  write(options.html, lab::size_html(report));
+  fmt::print("{}", lab::size_screen(report, lab::Terminal::behind(STDOUT_FILENO)));
+  return 0;
+}
+
+}  // namespace
+
+void add_size(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<SizeOptions>();
+  CLI::App* verb = app.add_subcommand("size", "Run once without a limit; tell on which Macs it would fit");
+  verb->prefix_command();
+  options->choice.add_macos(*verb);
+  verb->add_option("--other-apps", options->other_apps, "Memory that other apps take on the Mac, such as 4gb")
+      ->type_name("SIZE");
+  verb->add_option("--batch-arg", options->batch_argument,
+                   "The command's option for the batch size: run twice more with smaller ones, and extrapolate")
+      ->type_name("OPTION");
+  verb->add_option("--json", options->json, "Write the figures to this file, too")->type_name("FILE");
+  verb->add_option("--html", options->html, "Draw the picture into this file, too")->type_name("FILE");
+  verb->footer(R"(COMMAND is as for anymps run. Its output goes to standard error; the answer goes to standard output.
+
+Examples:
+  anymps size train.py --epochs 1
+  anymps size --other-apps 4gb --html size.html train.py
+  anymps size --batch-arg --batch-size train.py --batch-size 64
+)");
+  verb->callback([options, &chosen] {
+    chosen = [options](const std::vector<std::string>& command) { return size(*options, command); };
+  });
+}
+
+}  // namespace anymps::cli

@@ -1,0 +1,79 @@
+#include "lab/mac_screen.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace anymps::lab {
+namespace {
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+
+std::string starred(std::string text, const gpu::Figure& figure) { return text + (figure.computed() ? "*" : " "); }
+
+std::string cores_of(const gpu::MacProfile& mac) {
+  const std::string most = fmt::format("{}", mac.cores.value);
+  const bool one_version = mac.fewest_cores.value == mac.cores.value;
+  return starred(one_version ? most : fmt::format("{} or {}", mac.fewest_cores.value, most), mac.cores);
+}
+
+std::string row_of(const gpu::MacProfile& mac, gpu::MacosVersion macos) {
+  const gpu::Figure& working_set = mac.working_set(macos);
+  const auto bytes = static_cast<std::size_t>(working_set.value);
+  return fmt::format("{:<15}{:<16}{:>7}{:>10}{:>7}{:>13}{:>12}{:>9}\n", mac.name, mac.device,
+                     fmt::format("{:.0f} GB", mac.memory.value / kGiB), cores_of(mac),
+                     starred(fmt::format("{:.0f}", mac.bandwidth.value / 1e9), mac.bandwidth),
+                     starred(fmt::format("{:.2f}", working_set.value / kGiB), working_set),
+                     fmt::format("{:.2f}*", static_cast<double>(gpu::max_buffer_for(bytes)) / kGiB),
+                     starred(fmt::format("{}-{}", mac.first_macos.value, mac.newest_macos.value), mac.first_macos));
+}
+
+nlohmann::json json_of(const gpu::Figure& figure) { return {{"value", figure.value}, {"source", figure.source}}; }
+
+}  // namespace
+
+std::string mac_screen(gpu::MacosVersion macos, const Terminal& terminal) {
+  const auto head = fmt::format("{:<15}{:<16}{:>7}{:>10}{:>7}{:>13}{:>12}{:>9}\n", "name", "chip", "memory", "cores ",
+                                "GB/s ", "working set ", "one buffer ", "macOS ");
+  std::string text = terminal.colour ? "\x1b[1m" + head + "\x1b[0m" : head;
+  for (const gpu::MacProfile& mac : gpu::all_macs()) text += row_of(mac, macos);
+  return text + fmt::format(
+                    "Working set and largest buffer in GiB under macOS {}. macOS: what it is known to run.\n"
+                    "* computed by a rule, because no source gives it: anymps macs --sources, docs/macs.md\n",
+                    macos.text());
+}
+
+std::string mac_source_screen() {
+  std::string text;
+  for (const gpu::MacSource& source : gpu::mac_sources()) {
+    text += fmt::format("{:<17} {:<12} {}\n{:<30} {}\n", source.key, source.kind, source.says, "", source.where);
+  }
+  return text;
+}
+
+nlohmann::json macs_to_json(gpu::MacosVersion macos) {
+  auto macs = nlohmann::json::array();
+  for (const gpu::MacProfile& mac : gpu::all_macs()) {
+    const gpu::Figure& working_set = mac.working_set(macos);
+    macs.push_back({{"name", mac.name},
+                    {"device", mac.device},
+                    {"memory_bytes", json_of(mac.memory)},
+                    {"gpu_cores", json_of(mac.cores)},
+                    {"fewest_gpu_cores", json_of(mac.fewest_cores)},
+                    {"bytes_per_second", json_of(mac.bandwidth)},
+                    {"peak_flops", json_of(mac.peak_flops)},
+                    {"first_macos", json_of(mac.first_macos)},
+                    {"newest_macos", json_of(mac.newest_macos)},
+                    {"working_set_bytes", json_of(working_set)},
+                    {"max_buffer_bytes",
+                     {{"value", gpu::max_buffer_for(static_cast<std::size_t>(working_set.value))},
+                      {"source", "computed:three quarters of the working set"}}}});
+  }
+  auto sources = nlohmann::json::object();
+  for (const gpu::MacSource& source : gpu::mac_sources()) {
+    sources[source.key] = {{"kind", source.kind}, {"says", source.says}, {"where", source.where}};
+  }
+  return {{"version", 1}, {"macos", macos.text()}, {"macs", std::move(macs)}, {"sources", std::move(sources)}};
+}
+
+}  // namespace anymps::lab

@@ -1,0 +1,86 @@
+#include "lab/memory_remedies.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "lab/summary_screen.h"
+#include "lab/text_wrap.h"
+
+namespace anymps::lab {
+namespace {
+
+constexpr std::array<std::string_view, 5> kBatchNames = {"--batch-size", "--batch_size", "--batch", "--bs", "-b"};
+
+std::uint64_t number_from(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? value : 0;
+}
+
+std::string batch_advice(const RunSummary& run) {
+  const std::uint64_t batch = batch_in(run.command);
+  if (batch > 1) {
+    return fmt::format("Make the batch smaller: this run asked for {}; try {}, and add up gradients over two steps.",
+                       batch, batch / 2);
+  }
+  return "Make the batch smaller, and add up gradients over more steps to keep its effect.";
+}
+
+std::string limit_advice(const RunSummary& run, const gpu::MacProfile& mac, gpu::MacosVersion macos) {
+  const auto working_set = static_cast<std::uint64_t>(mac.working_set(macos).value);
+  const std::string at = run.memory.limit_bytes != 0 ? human_bytes(run.memory.limit_bytes) : "no limit";
+  return fmt::format(
+      "Look at the limit: it stood at {}, the working set of {} is {}. PYTORCH_MPS_HIGH_WATERMARK_RATIO or "
+      "torch.mps.set_per_process_memory_fraction() move it; beyond the {} of memory a Mac swaps, and may stop "
+      "answering.",
+      at, mac.name, human_bytes(working_set), human_bytes(static_cast<std::uint64_t>(mac.memory.value)));
+}
+
+std::string cache_advice(const RunSummary& run) {
+  const Memory& memory = run.memory;
+  const std::uint64_t cached = memory.driver_bytes > memory.block_bytes ? memory.driver_bytes - memory.block_bytes : 0;
+  return fmt::format(
+      "Give cached memory back between phases: torch.mps.empty_cache(). At the peaks, {} was held beyond the {} in "
+      "tensors and temporaries.",
+      human_bytes(cached), human_bytes(memory.block_bytes));
+}
+
+std::string others_advice(const gpu::MacProfile& mac) {
+  return fmt::format(
+      "Close what else uses memory: on {} the GPU shares {} with macOS, every app and the data loader's workers. "
+      "anymps size counts them.",
+      mac.name, human_bytes(static_cast<std::uint64_t>(mac.memory.value)));
+}
+
+}  // namespace
+
+std::uint64_t batch_in(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    for (const std::string_view name : kBatchNames) {
+      if (words[i] == name && i + 1 < words.size()) return number_from(words[i + 1]);
+      if (words[i].starts_with(name) && words[i].size() > name.size() && words[i][name.size()] == '=') {
+        return number_from(std::string_view(words[i]).substr(name.size() + 1));
+      }
+    }
+  }
+  return 0;
+}
+
+std::string memory_remedies(const RunSummary& run, const gpu::MacProfile& mac, gpu::MacosVersion macos,
+                            const Terminal& terminal) {
+  if (run.out_of_memory.empty()) return {};
+  const std::size_t width = std::clamp<std::size_t>(terminal.width, 60, 110);
+  std::string text = fmt::format("{} ran out of memory. What people do about it:\n", mac.name);
+  int number = 0;
+  for (const std::string& advice :
+       {batch_advice(run), limit_advice(run, mac, macos), cache_advice(run), others_advice(mac)}) {
+    text += fmt::format("{}. {}", ++number, wrapped(advice, width, "   "));
+  }
+  return text;
+}
+
+}  // namespace anymps::lab

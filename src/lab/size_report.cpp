@@ -1,0 +1,194 @@
+#include "lab/size_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "lab/summary_screen.h"
+
+namespace anymps::lab {
+namespace {
+
+std::optional<double> step_seconds_on(const gpu::MacProfile& mac, const SizeFigures& figures) {
+  if (figures.step_flops <= 0 && figures.step_bytes <= 0) return std::nullopt;
+  return std::max(figures.step_flops / (mac.peak_flops.value * kShareOfPeak),
+                  figures.step_bytes / (mac.bandwidth.value * kShareOfPeak));
+}
+
+// So that both limits say "fits".
+std::optional<std::uint64_t> largest_batch_on(const MacFit& fit, const BatchFigures& batch) {
+  const double others = fit.mac.memory.value - fit.swaps_at;
+  const double room = fit.mac.memory.value * (1 - kMargin) - others - static_cast<double>(batch.host_bytes());
+  return batch.block_line().largest_within(std::min(fit.limit_bytes * (1 - kMargin), room));
+}
+
+template <typename T>
+nlohmann::json or_null(const std::optional<T>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
+
+nlohmann::json json_of(const BatchLine& line) {
+  return {{"base_bytes", line.base}, {"bytes_per_sample", line.per_sample}};
+}
+
+nlohmann::json json_of(const MacFit& fit) {
+  return {{"name", fit.mac.name},
+          {"verdict", fit_text(fit.fit)},
+          {"memory_bytes", fit.mac.memory.value},
+          {"limit_bytes", fit.limit_bytes},
+          {"limit_share", fit.limit_share},
+          {"swaps_at_bytes", fit.swaps_at},
+          {"memory_share", fit.memory_share},
+          {"estimated_step_seconds", or_null(fit.step_seconds)},
+          {"largest_batch", or_null(fit.largest_batch)}};
+}
+
+}  // namespace
+
+BatchLine BatchLine::through(const std::vector<std::uint64_t>& batches, const std::vector<std::uint64_t>& peaks) {
+  const std::size_t count = std::min(batches.size(), peaks.size());
+  if (count == 0) return {};
+  double mean_x = 0;
+  double mean_y = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    mean_x += static_cast<double>(batches[i]) / static_cast<double>(count);
+    mean_y += static_cast<double>(peaks[i]) / static_cast<double>(count);
+  }
+  double above = 0;
+  double below = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double x = static_cast<double>(batches[i]) - mean_x;
+    above += x * (static_cast<double>(peaks[i]) - mean_y);
+    below += x * x;
+  }
+  const double slope = below > 0 ? above / below : 0;
+  return {mean_y - slope * mean_x, slope};
+}
+
+std::optional<std::uint64_t> BatchLine::largest_within(double bytes) const {
+  if (per_sample <= 0) return std::nullopt;
+  return bytes > base ? static_cast<std::uint64_t>((bytes - base) / per_sample) : 0;
+}
+
+std::uint64_t BatchFigures::host_bytes() const {
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < std::min(block_bytes.size(), resident_bytes.size()); ++i) {
+    if (resident_bytes[i] > block_bytes[i]) most = std::max(most, resident_bytes[i] - block_bytes[i]);
+  }
+  return most;
+}
+
+MacFit fit_on(const gpu::MacProfile& mac, gpu::MacosVersion macos, const SizeFigures& figures,
+              const BatchFigures* batch) {
+  MacFit fit;
+  fit.mac = mac;
+  fit.limit_bytes = kHighWatermark * mac.working_set(macos).value;
+  fit.limit_share = static_cast<double>(figures.block_bytes) / fit.limit_bytes;
+  fit.swaps_at = std::max(0.0, mac.memory.value - static_cast<double>(figures.other_bytes));
+  fit.memory_share = static_cast<double>(figures.resident_bytes + figures.other_bytes) / mac.memory.value;
+  const double worse = std::max(fit.limit_share, fit.memory_share);
+  if (worse <= 1 - kMargin) {
+    fit.fit = Fit::kFits;
+  } else if (worse <= 1 + kMargin) {
+    fit.fit = Fit::kTooClose;
+  } else {
+    // An error is what the user meets first.
+    fit.fit = fit.limit_share > 1 + kMargin ? Fit::kOutOfMemory : Fit::kSwaps;
+  }
+  fit.step_seconds = step_seconds_on(mac, figures);
+  if (batch != nullptr) fit.largest_batch = largest_batch_on(fit, *batch);
+  return fit;
+}
+
+void judge(SizeReport& report) {
+  report.macs.clear();
+  for (const gpu::MacProfile& mac : gpu::all_macs()) {
+    report.macs.push_back(fit_on(mac, report.macos, report.figures, report.batch ? &*report.batch : nullptr));
+  }
+}
+
+std::string fit_text(Fit fit) {
+  switch (fit) {
+    case Fit::kFits:
+      return "fits";
+    case Fit::kTooClose:
+      return "too close to call";
+    case Fit::kOutOfMemory:
+      return "out of memory";
+    case Fit::kSwaps:
+      return "would swap";
+  }
+  return {};
+}
+
+std::vector<std::string> size_notes(const SizeReport& report) {
+  std::vector<std::string> notes = {
+      fmt::format(
+          "A verdict is given where the need is more than {:.0f} % away from a limit. Limits: {} working sets for "
+          "the device's buffers, beyond which PyTorch raises its out-of-memory error; the Mac's memory for all "
+          "processes and other apps, beyond which it swaps.",
+          100 * kMargin, kHighWatermark),
+      fmt::format("Left out: temporaries and caches of Apple's graph library, the driver's rounding, {}.",
+                  report.figures.other_bytes > 0
+                      ? "whatever of macOS and other apps is not in the " + human_bytes(report.figures.other_bytes) +
+                            " of --other-apps"
+                      : std::string("macOS itself and other apps (--other-apps 4gb counts them)"))};
+  if (!report.shared_once) notes.emplace_back("Pages that processes share were counted for each of them.");
+  if (report.figures.step_flops > 0 || report.figures.step_bytes > 0) {
+    notes.push_back(fmt::format(
+        "Step times are estimates, nothing was measured on a Mac: max(FLOPs / (peak FLOPS x {0}), bytes / "
+        "(bandwidth x {0})) with {1:.4g} FLOPs and {2} a step, as counted here; {0} is assumed.",
+        kShareOfPeak, report.figures.step_flops, human_bytes(static_cast<std::uint64_t>(report.figures.step_bytes))));
+  } else {
+    notes.emplace_back("No estimate of step times: the third step of an optimiser is counted, and there was none.");
+  }
+  if (report.batch) {
+    const BatchLine line = report.batch->block_line();
+    if (line.per_sample <= 0) {
+      notes.push_back("No largest batch: memory on the device did not grow with " + report.batch->argument + ".");
+    } else {
+      notes.push_back(
+          fmt::format("Largest batch, an extrapolation: peak on the device = {} + {} x {}, through {} runs, and {} "
+                      "beside it at any "
+                      "batch; the largest that is called fitting.",
+                      human_bytes(static_cast<std::uint64_t>(std::max(0.0, line.base))),
+                      human_bytes(static_cast<std::uint64_t>(line.per_sample)), report.batch->argument,
+                      report.batch->batches.size(), human_bytes(report.batch->host_bytes())));
+    }
+  }
+  return notes;
+}
+
+nlohmann::json to_json(const SizeReport& report) {
+  const SizeFigures& figures = report.figures;
+  auto macs = nlohmann::json::array();
+  for (const MacFit& fit : report.macs) macs.push_back(json_of(fit));
+  RunReport run;
+  run.run = report.run;
+  nlohmann::json json = {{"version", 1},
+                         {"run", to_json(run)["run"]},
+                         {"macos", report.macos.text()},
+                         {"block_bytes", figures.block_bytes},
+                         {"resident_bytes", figures.resident_bytes},
+                         {"resident_processes", report.processes},
+                         {"other_bytes", figures.other_bytes},
+                         {"step_flops", figures.step_flops > 0 ? nlohmann::json(figures.step_flops) : nlohmann::json()},
+                         {"step_bytes", figures.step_bytes > 0 ? nlohmann::json(figures.step_bytes) : nlohmann::json()},
+                         {"margin", kMargin},
+                         {"share_of_peak", kShareOfPeak},
+                         {"notes", size_notes(report)},
+                         {"macs", std::move(macs)}};
+  if (report.batch) {
+    json["batch"] = {{"argument", report.batch->argument},
+                     {"batches", report.batch->batches},
+                     {"block_bytes", report.batch->block_bytes},
+                     {"resident_bytes", report.batch->resident_bytes},
+                     {"block_line", json_of(report.batch->block_line())},
+                     {"host_bytes", report.batch->host_bytes()}};
+  }
+  return json;
+}
+
+}  // namespace anymps::lab

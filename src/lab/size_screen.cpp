@@ -1,0 +1,72 @@
+#include "lab/size_screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lab/summary_screen.h"
+#include "lab/text_wrap.h"
+
+namespace anymps::lab {
+namespace {
+
+constexpr std::size_t kBarWidth = 20;
+
+std::string bar_of(double share) {
+  const auto filled = static_cast<std::size_t>(std::llround(std::clamp(share, 0.0, 1.0) * kBarWidth));
+  std::string bar;
+  for (std::size_t i = 0; i < kBarWidth; ++i) bar += i < filled ? "█" : "░";
+  return bar;
+}
+
+std::string_view colour_of(Fit fit) {
+  switch (fit) {
+    case Fit::kFits:
+      return "32";
+    case Fit::kTooClose:
+      return "33";
+    default:
+      return "31";
+  }
+}
+
+std::string row_of(const MacFit& fit, const SizeReport& report, bool colour) {
+  const double share = std::max(fit.limit_share, fit.memory_share);
+  std::string verdict = fmt::format("{:<18}", fit_text(fit.fit));
+  std::string bar = bar_of(share);
+  if (colour) {
+    verdict = fmt::format("\x1b[{}m{}\x1b[0m", colour_of(fit.fit), verdict);
+    bar = fmt::format("\x1b[{}m{}\x1b[0m", colour_of(fit.fit), bar);
+  }
+  std::string row = fmt::format("{:<15}{}{:>6.0f} %  {}", fit.mac.name, bar, 100 * share, verdict);
+  if (fit.step_seconds) row += fmt::format("{:>10}", human_seconds(*fit.step_seconds));
+  if (report.batch) row += fmt::format("{:>10}", fit.largest_batch ? std::to_string(*fit.largest_batch) : "-");
+  return row + "\n";
+}
+
+}  // namespace
+
+std::string size_screen(const SizeReport& report, const Terminal& terminal) {
+  const SizeFigures& figures = report.figures;
+  std::string text = fmt::format("peak        {} in tensors and temporaries on the device, {} in tensors alone\n",
+                                 human_bytes(figures.block_bytes), human_bytes(report.run.memory.tensor_bytes)) +
+                     fmt::format("memory      {} in {} process{} (the device's memory included), {} in other apps\n",
+                                 human_bytes(figures.resident_bytes), report.processes,
+                                 report.processes == 1 ? "" : "es", human_bytes(figures.other_bytes)) +
+                     fmt::format("swaps       where memory is below {}\n\n",
+                                 human_bytes(figures.resident_bytes + figures.other_bytes));
+  text += fmt::format("{:<15}{:<20}{:>8}  {:<18}", fmt::format("macOS {}", report.macos.text()), "need against limit",
+                      "share", "verdict");
+  if (figures.step_flops > 0 || figures.step_bytes > 0) text += fmt::format("{:>10}", "est. step");
+  if (report.batch) text += fmt::format("{:>10}", "max batch");
+  text += "\n";
+  for (const MacFit& fit : report.macs) text += row_of(fit, report, terminal.colour);
+  text += "\n";
+  for (const std::string& note : size_notes(report)) {
+    text += wrapped(note, std::clamp<std::size_t>(terminal.width, 60, 110), "");
+  }
+  return text;
+}
+
+}  // namespace anymps::lab
