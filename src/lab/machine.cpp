@@ -126,6 +126,9 @@ if not facts.get("mps", {}).get("available"):
         reason = "a CUDA GPU is visible; ANYMPS=1 brings mps in beside it"
     elif "torch_error" in facts:
         reason = "torch cannot be imported: " + facts["torch_error"]
+    elif facts.get("mps", {}).get("built"):
+        import platform
+        reason = f"macOS {platform.mac_ver()[0]} is played, and PyTorch asks for 14.0"
     else:
         ours = [line for line in facts["said"] if line.startswith("anymps")]
         reason = ours[-1] if ours else "anymps did not say; run with ANYMPS_REQUIRED=1"

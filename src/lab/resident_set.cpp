@@ -1,6 +1,7 @@
 #include "lab/resident_set.h"
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,11 +19,19 @@ namespace anymps::lab {
 namespace fs = std::filesystem;
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using std::chrono::nanoseconds;
 
-constexpr auto kShortestPause = std::chrono::milliseconds(20);
+constexpr nanoseconds kShortestPause = std::chrono::milliseconds(20);
+constexpr nanoseconds kLongestPause = std::chrono::milliseconds(200);
 // Reading the maps of a large process takes a while and holds its memory lock: at most a tenth of the time.
 constexpr int kPausePerCost = 9;
+
+// Of this thread: on a busy machine the time on the wall would make the samples rare just when they are needed.
+nanoseconds processor_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
+}
 
 std::optional<pid_t> process_id(const std::string& name) {
   pid_t id = 0;
@@ -118,11 +127,10 @@ ResidentSet ResidentSetWatch::peak() {
 void ResidentSetWatch::watch() {
   const pid_t self = ::getpid();
   while (!stop_.load()) {
-    const auto begin = Clock::now();
+    const nanoseconds begin = processor_time();
     const ResidentSet now = resident_set_below(self);
     if (now.bytes > peak_.bytes) peak_ = now;
-    const auto cost = Clock::now() - begin;
-    std::this_thread::sleep_for(std::max<Clock::duration>(kShortestPause, cost * kPausePerCost));
+    std::this_thread::sleep_for(std::clamp((processor_time() - begin) * kPausePerCost, kShortestPause, kLongestPause));
   }
 }
 

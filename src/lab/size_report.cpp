@@ -130,7 +130,8 @@ std::vector<std::string> size_notes(const SizeReport& report) {
           "the device's buffers, beyond which PyTorch raises its out-of-memory error; the Mac's memory for all "
           "processes and other apps, beyond which it swaps.",
           100 * kMargin, kHighWatermark),
-      fmt::format("Left out: temporaries and caches of Apple's graph library, the driver's rounding, {}.",
+      fmt::format("Left out: temporaries and caches of Apple's graph library, the driver's rounding, the limit of a "
+                  "single buffer, {}.",
                   report.figures.other_bytes > 0
                       ? "whatever of macOS and other apps is not in the " + human_bytes(report.figures.other_bytes) +
                             " of --other-apps"

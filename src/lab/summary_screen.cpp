@@ -133,6 +133,8 @@ void add_device(Screen& screen, const RunSummary& run) {
     return found != run.facts.end() ? found->second : std::string();
   };
   std::string text = fact("device").empty() ? "mps" : fact("device");
+  if (!fact("mac").empty()) text += " as " + fact("mac");
+  if (!fact("macos").empty()) text += ", macOS " + fact("macos");
   if (!fact("torch").empty()) text += ", torch " + fact("torch");
   if (run.processes != 1) text += fmt::format(", {} processes", run.processes);
   screen.line("device", text);

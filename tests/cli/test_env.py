@@ -45,3 +45,11 @@ def test_a_python_that_cannot_answer_is_told(call, tmp_path):
     answer = call("env", VIRTUAL_ENV=str(tmp_path))
     assert answer.returncode == 0
     assert "status 9" in answer.stdout
+
+
+def test_an_old_macos_is_the_reason(call):
+    assert "not available: macOS 13.7 is played, and PyTorch asks for 14.0" in call("env", ANYMPS_MACOS="13.7").stdout
+
+
+def test_an_unknown_mac_is_the_reason(call):
+    assert "not available: anymps: there is no Mac named `m2-9gb`" in call("env", ANYMPS_MAC="m2-9gb").stdout

@@ -8,11 +8,10 @@
 namespace anymps::lab {
 namespace {
 
-// A shell whose child holds `mebibytes` for a moment: the memory is a grandchild's.
+// A shell whose child, another shell, holds `mebibytes` in a variable for a while.
 ChildCommand holding(int mebibytes) {
-  const std::string hold =
-      "head -c " + std::to_string(mebibytes << 20) + " /dev/zero | { tail; sleep 0.6; } >/dev/null";
-  return {{"sh", "-c", "sh -c '" + hold + "'; true"}, {}};
+  const std::string fill = "head -c " + std::to_string(mebibytes << 20) + " /dev/zero | tr \"\\0\" x";
+  return {{"sh", "-c", "sh -c 'held=$(" + fill + "); sleep 1'; true"}, {}};
 }
 
 TEST(ResidentSet, GrandchildrenCount) {

@@ -66,6 +66,15 @@ TEST(RunSummary, TheRateIsTheMedianWithoutTheFirstStep) {
   EXPECT_DOUBLE_EQ(run.steps[0].first_seconds, 2);
 }
 
+TEST(RunSummary, AChosenMacIsNamed) {
+  TraceFile trace = training(1, 20, 10);
+  trace.facts["device"] = "Apple M2 (anymps)";
+  EXPECT_FALSE(has(screen_of(report_of({trace})), " as "));
+  trace.facts["mac"] = "m2-8gb";
+  trace.facts["macos"] = "14.5";
+  EXPECT_TRUE(has(screen_of(report_of({trace})), "Apple M2 (anymps) as m2-8gb, macOS 14.5, torch"));
+}
+
 TEST(RunSummary, CountsComeFromTheTalliesNotFromTheRing) {
   TraceFile trace = training(1, 50, 10);
   trace.tallies[0].count = 1'000'000;
