@@ -10,6 +10,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "backend/call_site.h"
 #include "gpu/device.h"
 #include "gpu/trace.h"
 #include "gpu/unified_memory.h"
@@ -33,7 +34,8 @@ auto refusing(std::size_t bytes, Call call) {
     return call(memory());
   } catch (const gpu::OutOfMemory& error) {
     if (auto* trace = gpu::Trace::current()) {
-      trace->record(gpu::TraceKind::kOutOfMemory, 0, 0, bytes, memory().ledger().allocated_bytes());
+      trace->record(gpu::TraceKind::kOutOfMemory, 0, trace->intern(call_site()), bytes,
+                    memory().ledger().allocated_bytes());
     }
     TORCH_CHECK(false, error.what());
   } catch (const std::invalid_argument& error) {
@@ -242,6 +244,7 @@ c10::DataPtr adopt(c10::DataPtr pointer, std::size_t bytes) {
 
 void set_memory_fraction(double ratio) {
   refusing(0, [ratio](gpu::UnifiedMemory& of) { of.ledger().set_high_watermark(ratio); });
+  if (auto* trace = gpu::Trace::current()) trace->set_fact("limit", std::to_string(memory_limit().value_or(0)));
 }
 
 void empty_cache() {

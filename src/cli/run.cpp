@@ -103,10 +103,8 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
     const lab::Terminal terminal = lab::Terminal::behind(STDERR_FILENO);
     const std::string screen = lab::summary_screen(report, terminal);
     std::fwrite(screen.data(), 1, screen.size(), stderr);
-    if (chosen->mac) {
-      const std::string remedies = lab::memory_remedies(report.run, *chosen->mac, chosen->macos, terminal);
-      std::fwrite(remedies.data(), 1, remedies.size(), stderr);
-    }
+    const std::string remedies = lab::memory_remedies(report.run, lab::PlayedMac::of(*chosen), terminal);
+    std::fwrite(remedies.data(), 1, remedies.size(), stderr);
   }
   return status;
 }

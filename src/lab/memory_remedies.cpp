@@ -7,6 +7,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "gpu/machine_memory.h"
 #include "lab/summary_screen.h"
 #include "lab/text_wrap.h"
 
@@ -30,30 +31,29 @@ std::string batch_advice(const RunSummary& run) {
   return "Make the batch smaller, and add up gradients over more steps to keep its effect.";
 }
 
-std::string limit_advice(const RunSummary& run, const gpu::MacProfile& mac, gpu::MacosVersion macos) {
-  const auto working_set = static_cast<std::uint64_t>(mac.working_set(macos).value);
+std::string limit_advice(const RunSummary& run, const PlayedMac& mac) {
   const std::string at = run.memory.limit_bytes != 0 ? human_bytes(run.memory.limit_bytes) : "no limit";
   return fmt::format(
       "Look at the limit: it stood at {}, the working set of {} is {}. PYTORCH_MPS_HIGH_WATERMARK_RATIO or "
       "torch.mps.set_per_process_memory_fraction() move it; beyond the {} of memory a Mac swaps, and may stop "
       "answering.",
-      at, mac.name, human_bytes(working_set), human_bytes(static_cast<std::uint64_t>(mac.memory.value)));
+      at, mac.name, human_bytes(mac.working_set), human_bytes(mac.memory));
 }
 
 std::string cache_advice(const RunSummary& run) {
   const Memory& memory = run.memory;
-  const std::uint64_t cached = memory.driver_bytes > memory.block_bytes ? memory.driver_bytes - memory.block_bytes : 0;
+  const std::uint64_t cached = memory.driver_bytes - std::min(memory.driver_bytes, memory.tensor_bytes);
   return fmt::format(
       "Give cached memory back between phases: torch.mps.empty_cache(). At the peaks, {} was held beyond the {} in "
-      "tensors and temporaries.",
-      human_bytes(cached), human_bytes(memory.block_bytes));
+      "tensors.",
+      human_bytes(cached), human_bytes(memory.tensor_bytes));
 }
 
-std::string others_advice(const gpu::MacProfile& mac) {
+std::string others_advice(const PlayedMac& mac) {
   return fmt::format(
       "Close what else uses memory: on {} the GPU shares {} with macOS, every app and the data loader's workers. "
       "anymps size counts them.",
-      mac.name, human_bytes(static_cast<std::uint64_t>(mac.memory.value)));
+      mac.name, human_bytes(mac.memory));
 }
 
 }  // namespace
@@ -70,14 +70,21 @@ std::uint64_t batch_in(const std::vector<std::string>& words) {
   return 0;
 }
 
-std::string memory_remedies(const RunSummary& run, const gpu::MacProfile& mac, gpu::MacosVersion macos,
-                            const Terminal& terminal) {
+PlayedMac PlayedMac::of(const gpu::ChosenMac& chosen) {
+  if (chosen.mac) {
+    return {chosen.mac->name, static_cast<std::uint64_t>(chosen.mac->memory.value),
+            static_cast<std::uint64_t>(chosen.mac->working_set(chosen.macos).value)};
+  }
+  const std::size_t memory = gpu::physical_memory();
+  return {"a Mac of this machine's size", memory, gpu::working_set_for(memory, chosen.macos)};
+}
+
+std::string memory_remedies(const RunSummary& run, const PlayedMac& mac, const Terminal& terminal) {
   if (run.out_of_memory.empty()) return {};
   const std::size_t width = std::clamp<std::size_t>(terminal.width, 60, 110);
-  std::string text = fmt::format("{} ran out of memory. What people do about it:\n", mac.name);
+  std::string text = fmt::format("Out of memory on {}. What people do about it:\n", mac.name);
   int number = 0;
-  for (const std::string& advice :
-       {batch_advice(run), limit_advice(run, mac, macos), cache_advice(run), others_advice(mac)}) {
+  for (const std::string& advice : {batch_advice(run), limit_advice(run, mac), cache_advice(run), others_advice(mac)}) {
     text += fmt::format("{}. {}", ++number, wrapped(advice, width, "   "));
   }
   return text;

@@ -62,7 +62,7 @@ def test_out_of_memory_on_a_chosen_mac_ends_with_the_remedies(call, tmp_path):
     answer = call("run", "--mac", "m2-8gb", "hungry.py", "--batch-size", "64")
     assert answer.returncode == 1
     assert "MPS backend out of memory" in answer.stderr
-    screen, remedies = answer.stderr.split("m2-8gb ran out of memory.")
+    screen, remedies = answer.stderr.split("Out of memory on m2-8gb.")
     assert "Apple M2 (anymps)" in screen
     flat = " ".join(remedies.split())
     assert "asked for 64; try 32" in flat

@@ -16,7 +16,7 @@ RunSummary run_out_of_memory() {
 }
 
 std::string remedies_for(const RunSummary& run) {
-  return memory_remedies(run, *gpu::find_mac("m2-8gb"), {14, 5}, {80, false});
+  return memory_remedies(run, PlayedMac::of({gpu::find_mac("m2-8gb"), {14, 5}}), {80, false});
 }
 
 TEST(MemoryRemedies, AreSilentWhenMemorySufficed) {
@@ -30,11 +30,16 @@ TEST(MemoryRemedies, CarryTheFiguresOfTheRun) {
   std::string flat = text;
   for (std::size_t at; (at = flat.find("\n   ")) != std::string::npos;) flat.replace(at, 4, " ");
   for (const char* part :
-       {"asked for 64; try 32", "stood at 9.0 GiB", "is 5.3 GiB", "2.0 GiB was held beyond the 6.0 GiB",
+       {"asked for 64; try 32", "stood at 9.0 GiB", "is 5.3 GiB", "3.0 GiB was held beyond the 5.0 GiB",
         "shares 8.0 GiB", "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "torch.mps.empty_cache()"}) {
     EXPECT_NE(flat.find(part), std::string::npos) << part << "\n" << text;
   }
   for (const char* number : {"1. ", "\n2. ", "\n3. ", "\n4. "}) EXPECT_NE(text.find(number), std::string::npos);
+}
+
+TEST(MemoryRemedies, WithoutAChosenMacThisMachineIsTheMac) {
+  const std::string text = memory_remedies(run_out_of_memory(), PlayedMac::of({}), {80, false});
+  EXPECT_EQ(text.rfind("Out of memory on a Mac of this machine's size.", 0), 0U) << text;
 }
 
 TEST(MemoryRemedies, LinesFitTheTerminal) {
