@@ -3,27 +3,41 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
 #include "lab/child.h"
 
 namespace anymps::lab {
 namespace {
 
-// A shell whose child, another shell, holds `mebibytes` in a variable for a while.
-ChildCommand holding(int mebibytes) {
-  const std::string fill = "head -c " + std::to_string(mebibytes << 20) + " /dev/zero | tr \"\\0\" x";
-  return {{"sh", "-c", "sh -c 'held=$(" + fill + "); sleep 1'; true"}, {}};
+// A shell whose child, another shell, holds 80 MiB in a variable until the file is gone.
+ChildCommand holding_while(const std::string& file) {
+  const std::string fill = "head -c 83886080 /dev/zero | tr \"\\0\" x";
+  return {{"sh", "-c", "sh -c 'held=$(" + fill + "); while [ -e " + file + " ]; do sleep 0.05; done'; true"}, {}};
 }
 
 TEST(ResidentSet, GrandchildrenCount) {
-  ResidentSetWatch small_watch;
-  run_child(holding(1));
-  const ResidentSet small = small_watch.peak();
-  ResidentSetWatch large_watch;
-  run_child(holding(80));
-  const ResidentSet large = large_watch.peak();
-  EXPECT_GE(small.processes, 2U);
-  EXPECT_GT(small.bytes, 0U);
-  EXPECT_GT(large.bytes, small.bytes + (60U << 20));
+  const std::string file = testing::TempDir() + "/resident-set-" + std::to_string(::getpid());
+  std::ofstream(file).put('x');
+  ResidentSetWatch watch;
+  std::thread child([&] { run_child(holding_while(file)); });
+  constexpr std::uint64_t kHeld = 80U << 20;
+  ResidentSet seen;
+  // As long as it takes: a busy machine is slow to fill the variable.
+  for (int i = 0; i < 3000 && seen.bytes < kHeld; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    seen = resident_set_below(::getpid());
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // the longest pause of the watch
+  std::filesystem::remove(file);
+  child.join();
+  EXPECT_GE(seen.bytes, kHeld);
+  EXPECT_GE(seen.processes, 2U);
+  EXPECT_GE(watch.peak().bytes, kHeld);
 }
 
 TEST(ResidentSet, AProcessWithoutChildrenHasNone) {
