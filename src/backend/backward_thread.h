@@ -10,7 +10,8 @@ namespace anymps::backend {
 class BackwardThread {
  public:
   static void stay_on_caller() {
-    if (!asked_) [[unlikely]] ask();
+    if (!asked_) [[unlikely]]
+      ask();
   }
 
  private:

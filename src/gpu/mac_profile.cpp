@@ -98,8 +98,8 @@ ChosenMac choose_mac(std::string_view mac, std::string_view macos) {
   if (chosen.mac) return chosen;
   if (is_intel(lower(mac))) {
     throw std::invalid_argument("`" + std::string(mac) +
-                                "` is a Mac with an Intel processor, for which PyTorch 2.13 is not built: its packages "
-                                "for macOS are for arm64 alone, and 2.2 was the last with one for Intel");
+                                "` is a Mac with an Intel processor, for which PyTorch 2.13 is not built; built from "
+                                "source it says there: MPS backend is only supported on devices with unified memory");
   }
   std::string nearest;
   for (const std::string& name : nearest_macs(mac)) nearest += (nearest.empty() ? "" : ", ") + name;
