@@ -11,7 +11,7 @@
 
 #include "cli/mac_choice.h"
 #include "cli/verbs.h"
-#include "lab/byte_size.h"
+#include "gpu/byte_size.h"
 #include "lab/child.h"
 #include "lab/log.h"
 #include "lab/python.h"
@@ -133,7 +133,7 @@ int size(const SizeOptions& options, const std::vector<std::string>& command) {
   lab::SizeReport report;
   report.macos = chosen->macos;
   if (!options.other_apps.empty()) {
-    const auto bytes = lab::parse_byte_size(options.other_apps);
+    const auto bytes = gpu::parse_byte_size(options.other_apps);
     if (!bytes) {
       lab::log().error("--other-apps: `{}` is no size, such as 4gb or 512mb", options.other_apps);
       return kUsageError;

@@ -1,6 +1,7 @@
 #include "gpu/cache_folder.h"
 
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -57,19 +58,27 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-// Renamed into place, so that no other process ever reads half a tag.
+// Renamed into place, so that nobody ever reads half a tag, and drafted under a name of its own, so that threads and
+// processes that are at it together do not meet.
 bool write_tag(const fs::path& folder) {
-  const fs::path draft = folder / (std::string(kTagName) + "." + std::to_string(::getpid()));
+  std::string draft = (folder / (std::string(kTagName) + ".XXXXXX")).string();
+  const int reserved = ::mkstemp(draft.data());
+  if (reserved < 0) return false;
+  ::fchmod(reserved, 0644);
+  ::close(reserved);
+  std::error_code error;
   {
     std::ofstream file(draft);
     file << kSignature << '\n'
          << kOurs << '\n'
          << "# Everything in it can be made again; `anymps cache clear` removes it.\n";
-    if (!file.flush()) return false;
+    if (!file.flush()) error = std::make_error_code(std::errc::io_error);
   }
-  std::error_code error;
-  fs::rename(draft, folder / kTagName, error);
-  return !error;
+  if (!error) fs::rename(draft, folder / kTagName, error);
+  if (!error) return true;
+  std::error_code ignored;
+  fs::remove(draft, ignored);
+  return false;
 }
 
 }  // namespace

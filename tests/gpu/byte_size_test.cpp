@@ -1,8 +1,8 @@
-#include "lab/byte_size.h"
+#include "gpu/byte_size.h"
 
 #include <gtest/gtest.h>
 
-namespace anymps::lab {
+namespace anymps::gpu {
 namespace {
 
 TEST(ByteSize, IsReadAsPeopleWriteIt) {
@@ -20,4 +20,4 @@ TEST(ByteSize, AnythingElseIsNone) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::gpu

@@ -1,0 +1,34 @@
+// Bytes that nobody changes any more, shared by all who hold them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace anymps::gpu {
+
+class Blob {
+ public:
+  Blob() = default;
+
+  static Blob copy_of(std::span<const std::byte> bytes) {
+    auto copy = std::make_shared_for_overwrite<std::byte[]>(bytes.size());
+    std::copy(bytes.begin(), bytes.end(), copy.get());
+    return Blob(std::move(copy), bytes.size());
+  }
+
+  // `data` holds `size` bytes at least, aligned as the caller needs them.
+  Blob(std::shared_ptr<const std::byte[]> data, std::size_t size) : data_(std::move(data)), size_(size) {}
+
+  // Aligned for any scalar; valid as long as a Blob of these bytes lives.
+  std::span<const std::byte> bytes() const { return {data_.get(), size_}; }
+  std::size_t size() const { return size_; }
+
+ private:
+  std::shared_ptr<const std::byte[]> data_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace anymps::gpu
