@@ -34,7 +34,7 @@ std::string argument_line(const nlohmann::json& argument) {
   if (argument.at("unused").get<bool>()) notes += ", unused";
   if (argument.contains("function_constant")) notes += ", if " + text_at(argument, "function_constant");
   const std::string what = text_at(argument, "name") + ": " + text_at(argument, "type") + notes;
-  if (!argument.contains("binding")) return fmt::format("    {:<52} {}\n", text_at(argument, "kind"), what);
+  if (!argument.contains("binding")) return fmt::format("    {:<61}  {}\n", text_at(argument, "kind"), what);
   const auto count = argument.at("count").get<unsigned>();
   const auto binding = argument.at("binding").get<unsigned>();
   const std::string place =
