@@ -9,15 +9,19 @@ JOBS ?= $(shell nproc)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 DEBIAN := build-essential cmake ninja-build ccache git python3-dev python3-venv valgrind \
-          libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libgtest-dev
+          libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libgtest-dev \
+          llvm-19 llvm-19-dev
 DEBIAN_LINT := clang-format-19 clang-tidy-19
+DEBIAN_FUZZ := clang-19
+# How long `make fuzz` looks.
+FUZZ_SECONDS ?= 600
 SOURCES := $(shell find src data cmake python examples/cpp -type f -not -name '*.pyc') CMakeLists.txt pyproject.toml
 
 export CCACHE_DIR ?= $(HOME)/.cache/ccache
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 
-.PHONY: help run test test-full build cpp-tests bench lint format tidy asan tsan clean
+.PHONY: help run test test-full build cpp-tests bench lint format tidy asan tsan fuzz clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -33,6 +37,9 @@ endef
 
 build/.debian: Makefile
 	$(call install_missing,$(DEBIAN))
+
+build/.debian-fuzz: Makefile
+	$(call install_missing,$(DEBIAN_FUZZ))
 
 build/.debian-lint: Makefile
 	$(call install_missing,$(DEBIAN_LINT))
@@ -74,12 +81,12 @@ bench: build/.installed ## mps against cpu, in one run
 	$(VENV)/bin/python bench/import_time.py
 
 lint: build/.debian-lint $(VENV)/.ready ## format and lint checks, changing nothing
-	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'examples/*.cpp' | xargs clang-format-19 --dry-run -Werror
+	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'fuzz/*.cpp' 'examples/*.cpp' | xargs clang-format-19 --dry-run -Werror
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
 format: build/.debian-lint $(VENV)/.ready ## put all files into the house's format
-	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'examples/*.cpp' | xargs clang-format-19 -i
+	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'fuzz/*.cpp' 'examples/*.cpp' | xargs clang-format-19 -i
 	$(VENV)/bin/ruff check --fix -q .
 	$(VENV)/bin/ruff format -q .
 
@@ -88,13 +95,22 @@ tidy: build/.debian-lint build/.installed ## clang-tidy on files of recent commi
 
 asan: build/.debian ## the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake -S . -B build/asan -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_TESTS=ON -DANYMPS_SANITIZE=address,undefined >/dev/null
-	cmake --build build/asan --target gpu_tests lab_tests
+	cmake --build build/asan --target gpu_tests lab_tests metal_tests
 	UBSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/asan --output-on-failure
 
 tsan: build/.debian ## the C++ tests under ThreadSanitizer
 	cmake -S . -B build/tsan -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_TESTS=ON -DANYMPS_SANITIZE=thread >/dev/null
 	cmake --build build/tsan --target gpu_tests lab_tests
 	TSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/tsan --output-on-failure
+
+# New inputs go to build/fuzz/corpus, so that a later run begins where this one ended; a finding to build/fuzz/finding-*.
+fuzz: build/.debian build/.debian-fuzz ## the reader of Metal libraries under libFuzzer, for FUZZ_SECONDS
+	cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_FUZZ=ON \
+	  -DANYMPS_SANITIZE=address,undefined,fuzzer-no-link >/dev/null
+	cmake --build build/fuzz --target metallib_fuzz metallib_seeds
+	mkdir -p build/fuzz/corpus
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 build/fuzz/fuzz/metallib_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 \
+	  -print_final_stats=1 -artifact_prefix=build/fuzz/finding- build/fuzz/corpus build/fuzz/fuzz/seeds
 
 clean: ## remove what the build made, .venv excepted
 	rm -rf build

@@ -23,7 +23,7 @@ struct VerbEntry {
   std::string path;  // "anymps cache"
   std::string name;
   std::string description;
-  bool takes_command = false;
+  bool takes_files = false;  // beyond options: a command, or a FILE
   std::vector<OptionEntry> options;
   std::vector<VerbEntry> verbs;
 };
@@ -33,8 +33,12 @@ VerbEntry entry_of(const CLI::App& app, const std::string& before) {
   entry.path = before.empty() ? app.get_name() : before + " " + app.get_name();
   entry.name = app.get_name();
   entry.description = app.get_description();
-  entry.takes_command = app.get_prefix_command();
+  entry.takes_files = app.get_prefix_command();
   for (const CLI::Option* option : app.get_options()) {
+    if (!option->nonpositional()) {
+      entry.takes_files = entry.takes_files || option->get_type_name() == "FILE";
+      continue;
+    }
     OptionEntry& added = entry.options.emplace_back();
     for (const std::string& name : option->get_snames()) added.names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) added.names.push_back("--" + name);
@@ -89,7 +93,7 @@ std::string bash_script(const VerbEntry& root) {
     }
     cases += fmt::format("    '{}')\n", verb->path);
     if (!values.empty()) cases += fmt::format("      case \"$previous\" in\n{}      esac\n", values);
-    if (verb->takes_command)
+    if (verb->takes_files)
       cases += "      [[ $current != -* ]] && mapfile -t COMPREPLY < <(compgen -f -- \"$current\") && return\n";
     cases += fmt::format("      mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$current\") ;;\n", in_quotes(words));
   }
@@ -132,7 +136,7 @@ std::string zsh_function(const VerbEntry& verb) {
     }
   }
   if (!verb.verbs.empty()) body += " \\\n    '1:verb:->verb' '*::argument:->argument'";
-  if (verb.takes_command) body += " \\\n    '*:command:_files'";
+  if (verb.takes_files) body += " \\\n    '*:file:_files'";
   body += "\n";
   if (!verb.verbs.empty()) {
     body += "  case $state in\n    verb)\n      local -a verbs=(\n";
@@ -185,7 +189,7 @@ std::string fish_script(const VerbEntry& root) {
       if (option.value == "MAC") script += " -a '" + mac_names() + "'";
       script += fmt::format(" -d '{}'\n", in_quotes(option.description));
     }
-    if (verb->takes_command) script += fmt::format("complete -c anymps -n '{}' -F\n", condition);
+    if (verb->takes_files) script += fmt::format("complete -c anymps -n '{}' -F\n", condition);
   }
   return script;
 }

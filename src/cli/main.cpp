@@ -9,6 +9,7 @@
 #include "cli/verbs.h"
 #include "cli/version.h"
 #include "lab/log.h"
+#include "lab/metal_reader.h"
 
 namespace anymps::cli {
 namespace {
@@ -29,6 +30,7 @@ constexpr const char* kExamples = R"text(Examples:
   anymps run --fallback -m mypackage.train  operators that MPS lacks run on the CPU, as on a Mac
   anymps run --mac m2-8gb train.py          on the limits of that Mac; anymps macs lists them
   anymps size train.py                      on which Macs would the run fit?
+  anymps metal list kernels.metallib        what the functions of a Metal library ask for
   anymps env                                what a bug report needs
   anymps cache clear                        remove what can be made again
   eval "$(anymps completion bash)"          complete verbs and options with the tab key
@@ -59,6 +61,7 @@ int run(const std::vector<std::string>& words) {
   add_run(app, chosen);
   add_size(app, chosen);
   add_macs(app, chosen);
+  add_metal(app, chosen);
   add_env(app, chosen);
   add_cache(app, chosen);
   add_completion(app, chosen);
@@ -92,7 +95,11 @@ int run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   try {
-    return anymps::cli::run(std::vector<std::string>(argv + 1, argv + argc));
+    std::vector<std::string> words(argv + 1, argv + argc);
+    if (!words.empty() && words.front() == anymps::lab::kMetalChild) {
+      return anymps::lab::metal_child({words.begin() + 1, words.end()});
+    }
+    return anymps::cli::run(words);
   } catch (const std::exception& error) {
     anymps::lab::log().error(error.what());
     return 1;

@@ -1,0 +1,103 @@
+#include "lab/metal_reader.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "lab/child.h"
+#include "lab/python.h"
+#include "lab/run_summary.h"
+
+namespace anymps::lab {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kLibrary = "libanymps_metal.so";
+constexpr const char* kDoor = "anymps_metal_tool";
+using Sink = void (*)(void* state, const char* text, std::size_t size);
+using Door = int (*)(std::size_t count, const char* const* words, Sink sink, void* state);
+
+// A library of 13,000 kernels takes 6 s and 0.3 GB.
+constexpr rlim_t kSeconds = 120;
+constexpr rlim_t kBytes = 4ULL << 30U;
+
+enum ChildStatus : int { kAnswered = 0, kRefused = 2, kNoLibrary = 3 };
+
+// Asks without importing, and not in this folder.
+constexpr const char* kWhereIsAnymps =
+    "import sys; sys.path.pop(0)\n"
+    "import importlib.util\n"
+    "found = importlib.util.find_spec('anymps')\n"
+    "print(found.submodule_search_locations[0] if found else '', end='')";
+
+std::string find_library() {
+  std::error_code error;
+  // As in a build tree.
+  if (const fs::path beside = own_executable().parent_path() / kLibrary; fs::exists(beside, error)) return beside;
+  const ChildResult python = run_child({{find_python(), "-c", kWhereIsAnymps}, {}}, ChildOutput::kCapture);
+  if (python.status() != 0 || python.output.empty()) return {};
+  const fs::path installed = fs::path(python.output.substr(python.output.find_last_of('\n') + 1)) / "lib" / kLibrary;
+  return fs::exists(installed, error) ? installed.string() : std::string();
+}
+
+std::string how_it_ended(const ChildResult& child) {
+  if (child.signal == SIGXCPU) return fmt::format("reading it took more than {} s", kSeconds);
+  if (child.signal != 0) return fmt::format("reading it ended by {}", signal_name(child.signal));
+  return fmt::format("reading it ended with status {}", child.exit_code);
+}
+
+void bound(int resource, rlim_t most) {
+  const rlimit limit = {most, most};
+  ::setrlimit(resource, &limit);
+}
+
+}  // namespace
+
+MetalAnswer ask_metal(const std::vector<std::string>& request) {
+  const std::string library = find_library();
+  if (library.empty()) {
+    return {.text = fmt::format("{} is neither beside {} nor in the environment's anymps", kLibrary,
+                                own_executable().string())};
+  }
+  ChildCommand command{{own_executable().string(), kMetalChild, library}, {}};
+  command.words.insert(command.words.end(), request.begin(), request.end());
+  ChildResult child = run_child(command, ChildOutput::kCapture);
+  if (!child.start_error.empty()) return {.text = "the reader cannot be started: " + child.start_error};
+  switch (child.status()) {
+    case kAnswered:
+      return {.answered = true, .text = std::move(child.output)};
+    case kRefused:
+      return {.text = std::move(child.output), .refused = true};
+    case kNoLibrary:
+      return {.text = std::move(child.output)};
+    default:
+      return {.text = request[1] + ": refused: " + how_it_ended(child), .refused = true};
+  }
+}
+
+int metal_child(const std::vector<std::string>& arguments) {
+  const auto write = [](void*, const char* text, std::size_t size) { std::fwrite(text, 1, size, stdout); };
+  void* library = arguments.empty() ? nullptr : ::dlopen(arguments[0].c_str(), RTLD_NOW | RTLD_LOCAL);
+  auto* door = library == nullptr ? nullptr : reinterpret_cast<Door>(::dlsym(library, kDoor));
+  if (door == nullptr) {
+    const char* why = ::dlerror();
+    fmt::print("{}", why != nullptr ? why : "no library is named");
+    return kNoLibrary;
+  }
+  bound(RLIMIT_CPU, kSeconds);
+  bound(RLIMIT_AS, kBytes);
+  bound(RLIMIT_CORE, 0);
+  std::vector<const char*> words;
+  for (std::size_t i = 1; i < arguments.size(); ++i) words.push_back(arguments[i].c_str());
+  const int status = door(words.size(), words.data(), write, nullptr);
+  // No destructors of a library that hostile bitcode went through.
+  std::fflush(stdout);
+  ::_exit(status);
+}
+
+}  // namespace anymps::lab

@@ -1,0 +1,104 @@
+#include "metal/tool/tool.h"
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/edit_distance.h"
+#include "metal/air/module.h"
+#include "metal/library/metallib.h"
+#include "metal/tool/list.h"
+
+namespace anymps::metal {
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr int kRefused = 2;
+
+Metallib open_library(const std::string& file) {
+  try {
+    return Metallib::from_file(file);
+  } catch (const MetallibError& error) {
+    throw MetallibError(file + ": " + error.what());
+  }
+}
+
+const FunctionEntry& find_function(const Metallib& library, const Words& words, const std::string& name) {
+  if (const FunctionEntry* function = library.find(name)) return *function;
+  const auto functions = library.functions();
+  if (functions.empty()) throw MetallibError(words[1] + ": there is no function in it");
+  const auto nearest = std::ranges::min_element(
+      functions, {}, [&](const FunctionEntry& function) { return gpu::edits_between(name, function.name); });
+  throw MetallibError(words[1] + ": there is no function `" + name + "`; the nearest is `" + nearest->name + "`");
+}
+
+std::string list(const Words& words) {
+  const Metallib library = open_library(words[1]);
+  std::vector<const FunctionEntry*> chosen;
+  for (std::size_t i = 2; i < words.size(); ++i) chosen.push_back(&find_function(library, words, words[i]));
+  if (chosen.empty()) {
+    for (const FunctionEntry& function : library.functions()) chosen.push_back(&function);
+  }
+  return list_as_json(chosen);
+}
+
+std::string disassemble(const Words& words) {
+  const Metallib library = open_library(words[1]);
+  const FunctionEntry& function = find_function(library, words, words[2]);
+  llvm::LLVMContext context;
+  const auto module = read_module(context, function.bitcode, function.name);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, nullptr);
+  return text;
+}
+
+struct Verb {
+  std::string_view name;
+  std::size_t fewest_words;  // the verb's own name among them
+  std::size_t most_words;
+  std::string (*answer)(const Words& words);
+};
+
+constexpr std::array kVerbs = {
+    Verb{"list", 2, static_cast<std::size_t>(-1), list},
+    Verb{"disasm", 3, 3, disassemble},
+};
+
+std::string answer(const Words& words) {
+  for (const Verb& verb : kVerbs) {
+    if (words.empty() || words[0] != verb.name) continue;
+    if (words.size() < verb.fewest_words || words.size() > verb.most_words) break;
+    return verb.answer(words);
+  }
+  throw std::invalid_argument("libanymps_metal.so does not know this request");
+}
+
+}  // namespace
+}  // namespace anymps::metal
+
+int anymps_metal_tool(std::size_t count, const char* const* words, AnympsMetalSink sink, void* state) {
+  std::string text;
+  int status = 0;
+  try {
+    text = anymps::metal::answer({words, words + count});
+  } catch (const std::bad_alloc&) {
+    text = "more memory is asked for than reading a library may take";
+    status = anymps::metal::kRefused;
+  } catch (const std::exception& error) {
+    text = error.what();
+    status = anymps::metal::kRefused;
+  }
+  sink(state, text.data(), text.size());
+  return status;
+}

@@ -1,0 +1,18 @@
+// The door of libanymps_metal.so for programs that do not link LLVM: `anymps metal` opens the library in a child
+// process and asks here. An answer crosses as text, so that the two sides share no C++ types.
+#pragma once
+
+#include <cstddef>
+
+extern "C" {
+
+using AnympsMetalSink = void (*)(void* state, const char* text, std::size_t size);
+
+// Words, as of the command line:
+//   list FILE [KERNEL...]   all functions of a library or those named, as JSON (docs/cli.md)
+//   disasm FILE KERNEL      the LLVM IR of one function
+// Returns 0 and hands the answer to the sink, in any number of pieces; or 2, and what was handed over is one line that
+// says what was refused and why. Throws nothing; hostile bitcode may end the process.
+__attribute__((visibility("default"))) int anymps_metal_tool(std::size_t count, const char* const* words,
+                                                             AnympsMetalSink sink, void* state);
+}
