@@ -59,6 +59,7 @@ void register_device() {
   static std::once_flag once;
   std::call_once(once, [] {
     install_memory();
+    register_executor();
     register_guard();
     stand_in_for_cuda();
     register_hooks();

@@ -9,6 +9,7 @@ namespace anymps::backend {
 void register_device();
 
 // The parts, one per file that has kernels or services to register.
+void register_executor();
 void register_hooks();
 void register_guard();
 void register_fallback(torch::Library& every_operator);

@@ -27,7 +27,8 @@ constexpr std::string_view kShelves = "compiled";
 constexpr std::string_view kLock = "lock";
 constexpr std::string_view kDraft = "draft-";
 constexpr std::size_t kShelfDigits = 2;
-constexpr std::time_t kHour = 3600;
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kHour = 3600 * kSecond;
 
 struct Header {
   std::array<char, 8> magic = {'a', 'n', 'y', 'm', 'p', 's', '\r', '\n'};
@@ -90,10 +91,34 @@ bool write_all(DiskCache::Write write, int file, std::span<const std::byte> byte
   return true;
 }
 
+// Times are nanoseconds since 1970.
+std::int64_t now() {
+  timespec time;
+  ::clock_gettime(CLOCK_REALTIME, &time);
+  return time.tv_sec * kSecond + time.tv_nsec;
+}
+
+std::int64_t last_used(const struct stat& facts) {
+#ifdef __APPLE__
+  return facts.st_mtimespec.tv_sec * kSecond + facts.st_mtimespec.tv_nsec;
+#else
+  return facts.st_mtim.tv_sec * kSecond + facts.st_mtim.tv_nsec;
+#endif
+}
+
+// Not the system's own time stamp, which moves in steps of some milliseconds: of entries that were written in one step,
+// the newest could be the first to go.
+void set_used(int file) {
+  const std::int64_t time = now();
+  const timespec stamp = {time / kSecond, time % kSecond};
+  const timespec times[] = {stamp, stamp};
+  ::futimens(file, times);
+}
+
 // Ordinary uses of an entry cost no write to the disk.
-void renew(int file, std::time_t used) {
-  const std::time_t age = std::time(nullptr) - used;
-  if (age > kHour || age < -kHour) ::futimens(file, nullptr);
+void renew(int file, const struct stat& facts) {
+  const std::int64_t age = now() - last_used(facts);
+  if (age > kHour || age < -kHour) set_used(file);
 }
 
 bool is_entry_name(std::string_view name) {
@@ -102,7 +127,7 @@ bool is_entry_name(std::string_view name) {
 }
 
 struct Entry {
-  std::time_t used;
+  std::int64_t used;
   std::uint64_t bytes;
   std::string path;
 };
@@ -115,7 +140,7 @@ struct Contents {
 
 Contents contents_of(const fs::path& shelves) {
   Contents contents;
-  const std::time_t now = std::time(nullptr);
+  const std::int64_t draft_limit = now() - kHour;
   std::error_code error;
   for (fs::directory_iterator shelf(shelves, error), end; !error && shelf != end; shelf.increment(error)) {
     std::error_code gone;
@@ -127,13 +152,19 @@ Contents contents_of(const fs::path& shelves) {
       if (is_entry_name(name)) {
         contents.usage.files += 1;
         contents.usage.bytes += static_cast<std::uint64_t>(facts.st_size);
-        contents.entries.push_back({facts.st_mtime, static_cast<std::uint64_t>(facts.st_size), std::move(path)});
-      } else if (name.starts_with(kDraft) && now - facts.st_mtime > kHour) {
+        contents.entries.push_back({last_used(facts), static_cast<std::uint64_t>(facts.st_size), std::move(path)});
+      } else if (name.starts_with(kDraft) && last_used(facts) < draft_limit) {
         contents.abandoned.push_back(std::move(path));
       }
     }
   }
   return contents;
+}
+
+// Not mkstemp(3), whose files nobody else may read: a cache that root filled serves every user of an image.
+std::string draft_name() {
+  static std::atomic<unsigned> count{0};
+  return std::string(kDraft) + std::to_string(::getpid()) + "-" + std::to_string(now()) + "-" + std::to_string(++count);
 }
 
 enum class Lock { kHeld, kBusy, kImpossible };
@@ -190,7 +221,7 @@ std::optional<Blob> DiskCache::find(const CacheKey& key) const {
   }
   const Header expected = header_for(key, {payload.get(), length});
   if (std::memcmp(&header, &expected, sizeof header) != 0) return damaged();
-  renew(file.get(), facts.st_mtime);
+  renew(file.get(), facts);
   return Blob(payload, length);
 }
 
@@ -215,16 +246,18 @@ std::optional<std::string> DiskCache::put(const CacheKey& key, std::span<const s
   constexpr int kAttempts = 4;
   int error = ENOENT;
   for (int attempt = 0; attempt < kAttempts && error == ENOENT; ++attempt) {
-    std::string draft = (shelf / (std::string(kDraft) + "XXXXXX")).string();
-    File file(::mkostemp(draft.data(), O_CLOEXEC));
+    const std::string draft = (shelf / draft_name()).string();
+    File file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (!file) {
       error = errno;
       if (error != ENOENT) break;
       if (auto problem = make_shelf(shelf)) return problem;
       continue;
     }
-    const bool written = write_all(write_, file.get(), std::as_bytes(std::span(&header, 1))) &&
-                         write_all(write_, file.get(), bytes) && file.close();
+    bool written =
+        write_all(write_, file.get(), std::as_bytes(std::span(&header, 1))) && write_all(write_, file.get(), bytes);
+    if (written) set_used(file.get());
+    written = written && file.close();
     if (written && ::rename(draft.c_str(), path.c_str()) == 0) {
       keep_limit(size);
       return std::nullopt;

@@ -16,8 +16,8 @@ class Executor {
 
   // Calls `body` with ranges that cover [0, count) once, from several threads at a time, the caller's among them, and
   // returns when all are done. `grain` is how much is worth a thread of its own: ranges are about that long or
-  // longer. A call from inside a body may run inline. The first exception of a body reaches the caller once no body runs
-  // any more; ranges that had not begun by then may be left out.
+  // longer. A call from inside a body may run inline. The first exception of a body reaches the caller once no body
+  // runs any more; ranges that had not begun by then may be left out.
   virtual void parallel_for(std::size_t count, std::size_t grain, const Body& body) = 0;
 
   // How many threads a call may use, the caller's included.
