@@ -20,12 +20,6 @@ def _load_library():
     return _C
 
 
-def _no_shaders(*_args, **_kwargs):
-    raise NotImplementedError(
-        "anymps has no shader compiler yet: torch.mps.compile_shader and load_metallib are listed in docs/limits.md"
-    )
-
-
 def _storage_constructor(module):
     """`torch.UntypedStorage(8, device="mps")`: the C++ constructor in this wheel knows no mps."""
     original = torch.UntypedStorage.__new__
@@ -71,9 +65,15 @@ def attach() -> None:
     core._mps_host_alias_storage = module.host_alias_storage
     core._mps_isCaptureEnabled = lambda: False
     core._mps_isCapturing = lambda: False
-    core._mps_compileShader = _no_shaders
-    core._mps_loadMetalllib = _no_shaders
-    core._mps_loadMetallibFromPath = _no_shaders
+    for name in (
+        "_mps_ShaderLibrary",
+        "_mps_PrecompiledShaderLibrary",
+        "_mps_MetalKernel",
+        "_mps_loadMetalllib",
+        "_mps_loadMetallibFromPath",
+        "_mps_compileShader",
+    ):
+        setattr(core, name, getattr(module, name))
     torch.UntypedStorage.__new__ = staticmethod(_storage_constructor(module))
     torch.backends.mps.is_available.cache_clear()
     atexit.register(module.drain_autograd_thread)

@@ -12,10 +12,11 @@
 
 #include "backend/alias.h"
 #include "backend/call_site.h"
+#include "backend/python_shaders.h"
 #include "backend/registration.h"
 #include "gpu/device.h"
-#include "gpu/unified_memory.h"
 #include "gpu/trace.h"
+#include "gpu/unified_memory.h"
 
 namespace anymps::backend {
 namespace {
@@ -158,6 +159,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("drain_autograd_thread", &ab::drain_autograd_thread);
   m.def("call_site", &ab::call_site);
   m.def("set_package_folders", [](std::vector<std::string> folders) { ab::package_folders() = std::move(folders); });
+  ab::bind_shaders(m);
   m.def("memory", &ab::memory);
   m.def("memory_limit", &ab::memory_limit);
 }

@@ -2,6 +2,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,6 +13,7 @@
 #include "lab/log.h"
 #include "lab/metal_reader.h"
 #include "lab/metal_screen.h"
+#include "lab/metal_verify.h"
 #include "lab/terminal.h"
 
 namespace anymps::cli {
@@ -22,6 +25,7 @@ struct MetalOptions {
   std::string file;
   std::string kernel;
   std::vector<std::string> kernels;
+  std::string sample = "1/1";
   bool json = false;
 };
 
@@ -52,6 +56,31 @@ int disassemble(const MetalOptions& options) {
   return 0;
 }
 
+// "1/10" or "10": every tenth.
+std::size_t step_of(const std::string& sample) {
+  const std::size_t slash = sample.find('/');
+  const std::string digits = slash == std::string::npos ? sample : sample.substr(slash + 1);
+  std::size_t step = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
+  return error == std::errc() && end == digits.data() + digits.size() ? step : 0;
+}
+
+int verify(const MetalOptions& options) {
+  const std::size_t step = step_of(options.sample);
+  if (step == 0) {
+    lab::log().error("--sample takes a share such as 1/10, not {}", options.sample);
+    return kUsageError;
+  }
+  const bool live = ::isatty(STDERR_FILENO) != 0;
+  const lab::MetalVerification found = lab::verify_metal(options.file, step, [live](std::size_t done, std::size_t of) {
+    if (live) fmt::print(stderr, "\r{} of {} ({} %)", done, of, 100 * done / std::max<std::size_t>(of, 1));
+  });
+  if (live) fmt::print(stderr, "\r\033[K");
+  if (!found.problem.empty()) return complain({false, found.problem, found.refused});
+  fmt::print("{}", options.json ? lab::to_json(found).dump(2) + "\n" : lab::to_text(found));
+  return found.refusals.empty() ? 0 : kRefused;
+}
+
 }  // namespace
 
 void add_metal(CLI::App& app, Action& chosen) {
@@ -62,6 +91,7 @@ void add_metal(CLI::App& app, Action& chosen) {
   anymps metal list kernels.metallib                  every function: arguments, constants, memory, limits
   anymps metal list --json kernels.metallib add_f32   one of them, for a program
   anymps metal disasm kernels.metallib add_f32        its LLVM IR
+  anymps metal verify kernels.metallib --sample 1/10  compile every tenth kernel: by which route, or why not
 )text");
   const auto add = [&](const char* name, const char* description, int (*action)(const MetalOptions&)) {
     CLI::App* sub = verb->add_subcommand(name, description);
@@ -72,6 +102,9 @@ void add_metal(CLI::App& app, Action& chosen) {
   CLI::App* list_verb = add("list", "List its functions and what they ask for", list);
   list_verb->add_option("KERNEL", options->kernels, "Only these");
   list_verb->add_flag("--json", options->json, "As JSON");
+  CLI::App* verify_verb = add("verify", "Compile its kernels for this machine and say how it went", verify);
+  verify_verb->add_option("--sample", options->sample, "A share of them, such as 1/10")->type_name("1/N");
+  verify_verb->add_flag("--json", options->json, "As JSON");
   add("disasm", "Print the LLVM IR of a function", disassemble)
       ->add_option("KERNEL", options->kernel, "Its name")
       ->required();

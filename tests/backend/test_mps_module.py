@@ -30,6 +30,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 def test_memory_follows_tensors():
     gc.collect()
+    torch.mps.empty_cache()  # or a larger buffer from the cache would serve
     before = torch.mps.current_allocated_memory()
     x = torch.empty(1 << 20, device="mps")
     grown = torch.mps.current_allocated_memory() - before
@@ -103,5 +104,5 @@ def test_accelerator_memory_statistics():
 
 
 def test_shaders_are_refused_in_so_many_words():
-    with pytest.raises(NotImplementedError, match="no shader compiler yet"):
+    with pytest.raises(NotImplementedError, match="no compiler for Metal source yet"):
         torch.mps.compile_shader("kernel void f() {}")

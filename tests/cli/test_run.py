@@ -91,7 +91,14 @@ def test_versus_that_fails_is_the_status(call):
 def test_a_signal_reaches_the_child_and_the_figures_still_come(anymps, environment, tmp_path, number):
     ready = tmp_path / "ready"
     script = f"trap 'exit 42' INT TERM; : > '{ready}'; while :; do sleep 0.05; done"
-    running = subprocess.Popen([anymps, "run", "sh", "-c", script], env=environment, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [anymps, "run", "sh", "-c", script],
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A test run in the background ignores interrupts, and a shell cannot trap what was ignored when it began.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    )
     deadline = time.monotonic() + 20
     while not ready.exists() and time.monotonic() < deadline:
         time.sleep(0.02)

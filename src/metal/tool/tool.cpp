@@ -17,6 +17,7 @@
 #include "metal/air/module.h"
 #include "metal/library/metallib.h"
 #include "metal/tool/list.h"
+#include "metal/tool/verify.h"
 
 namespace anymps::metal {
 namespace {
@@ -63,6 +64,18 @@ std::string disassemble(const Words& words) {
   return text;
 }
 
+// verify FILE FIRST COUNT STEP: every STEPth function from the FIRST on, COUNT of them at most.
+std::string verify(const Words& words) {
+  const Metallib library = open_library(words[1]);
+  const std::span<const FunctionEntry> all = library.functions();
+  const std::size_t step = std::max<std::size_t>(1, std::stoull(words[4]));
+  std::vector<FunctionEntry> chosen;
+  for (std::size_t i = std::stoull(words[2]); i < all.size() && chosen.size() < std::stoull(words[3]); i += step) {
+    chosen.push_back(all[i]);
+  }
+  return verify_as_json(chosen);
+}
+
 struct Verb {
   std::string_view name;
   std::size_t fewest_words;  // the verb's own name among them
@@ -73,6 +86,7 @@ struct Verb {
 constexpr std::array kVerbs = {
     Verb{"list", 2, static_cast<std::size_t>(-1), list},
     Verb{"disasm", 3, 3, disassemble},
+    Verb{"verify", 5, 5, verify},
 };
 
 std::string answer(const Words& words) {

@@ -1,0 +1,39 @@
+#include "backend/metal_door.h"
+
+#include <c10/util/Exception.h>
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include "gpu/executor.h"
+
+namespace anymps::backend {
+namespace {
+
+// It lies beside this library, wherever that was installed.
+std::filesystem::path beside_this_library(const char* name) {
+  Dl_info here{};
+  TORCH_CHECK(dladdr(reinterpret_cast<void*>(&beside_this_library), &here) != 0, "anymps: cannot tell where it lies");
+  return std::filesystem::path(here.dli_fname).parent_path() / name;
+}
+
+metal::Door& open() {
+  const std::filesystem::path path = beside_this_library("libanymps_metal.so");
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  TORCH_CHECK(library != nullptr, "anymps: shaders need ", path.filename().string(),
+              ", which cannot be opened: ", dlerror());
+  auto* open_door = reinterpret_cast<metal::OpenDoor>(dlsym(library, metal::kDoorSymbol));
+  metal::Door* door = open_door != nullptr ? open_door(metal::kDoorVersion) : nullptr;
+  TORCH_CHECK(door != nullptr, "anymps: ", path.filename().string(), " is of another version; install anymps again");
+  door->set_executor(&gpu::executor());
+  return *door;
+}
+
+}  // namespace
+
+metal::Door& metal_door() {
+  static metal::Door& door = open();
+  return door;
+}
+
+}  // namespace anymps::backend

@@ -1,0 +1,11 @@
+// libanymps_metal.so, opened when the first shader is.
+#pragma once
+
+#include "metal/door.h"
+
+namespace anymps::backend {
+
+// Throws c10::Error where the library is not there or is another build's.
+metal::Door& metal_door();
+
+}  // namespace anymps::backend

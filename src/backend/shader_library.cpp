@@ -1,0 +1,253 @@
+// PyTorch's own classes for Metal libraries (ATen/native/mps/MetalShaderLibrary.h), on our engine. A C++ extension that
+// is written against that header finds them here.
+#include <ATen/core/Tensor.h>
+#include <ATen/native/mps/MetalShaderLibrary.h>
+#include <c10/metal/error.h>
+#include <c10/util/Exception.h>
+
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <vector>
+
+#include "backend/memory.h"
+#include "backend/metal_door.h"
+#include "gpu/device.h"
+
+namespace anymps::backend {
+namespace {
+
+// What the header's opaque pointers point to.
+struct PipelineHandle {
+  std::shared_ptr<metal::Pipeline> pipeline;
+  unsigned uses = 1;
+};
+
+struct LibraryHandle {
+  std::unique_ptr<metal::LoadedLibrary> library;
+};
+
+// One launch while its arguments are being set.
+struct Encoding {
+  metal::Launch launch;
+  std::deque<std::vector<std::byte>> bytes;  // of arguments that are passed by value; their addresses must not change
+  std::unique_ptr<c10::metal::ErrorMessages> errors;
+
+  void set(unsigned index, void* pointer) {
+    TORCH_CHECK(index < launch.buffers.size(), "Metal kernels have ", launch.buffers.size(), " places for arguments; ",
+                index, " is beyond them");
+    launch.buffers[index] = pointer;
+  }
+};
+
+PipelineHandle* handle(MTLComputePipelineState_t state) { return static_cast<PipelineHandle*>(state); }
+LibraryHandle* handle_of_library(MTLLibrary_t library) { return static_cast<LibraryHandle*>(library); }
+Encoding& encoding(MTLComputeCommandEncoder_t encoder) { return *static_cast<Encoding*>(encoder); }
+
+void release(PipelineHandle* state) {
+  if (--state->uses == 0) delete state;
+}
+
+std::uint32_t narrowed(std::uint64_t value) {
+  TORCH_CHECK(value <= UINT32_MAX, "A Metal grid has at most ", UINT32_MAX, " threads along an axis, not ", value);
+  return static_cast<std::uint32_t>(value);
+}
+
+// What a kernel wrote into PyTorch's error buffer is an error that the next synchronisation finds.
+void report_errors(const c10::metal::ErrorMessages& messages) {
+  if (messages.count == 0) return;
+  const c10::metal::ErrorMessage& first = messages.msg[0];
+  gpu::report_device_error({first.message, first.func, first.file, first.line});
+}
+
+void run(metal::Pipeline& pipeline, Encoding& current, const metal::Size& threads, const metal::Size& group) {
+  for (const std::uint32_t count : threads) {
+    if (count == 0) return;
+  }
+  try {
+    pipeline.launch(current.launch, threads, group);
+  } catch (const std::exception& error) {
+    TORCH_CHECK(false, error.what());
+  }
+  if (current.errors) report_errors(*current.errors);
+}
+
+MTLLibrary_t load(std::span<const std::byte> bytes, const std::string& otherwise) {
+  try {
+    return new LibraryHandle{metal_door().load(bytes)};
+  } catch (const std::exception& error) {
+    TORCH_CHECK(false, otherwise, error.what());
+  }
+}
+
+}  // namespace
+}  // namespace anymps::backend
+
+namespace at::native::mps {
+
+using namespace anymps::backend;  // NOLINT(google-build-using-namespace): the definitions below belong to both
+
+void* get_tensor_gpu_address(const at::TensorBase& tensor) {
+  return static_cast<std::byte*>(const_cast<void*>(tensor.storage().data())) +
+         tensor.storage_offset() * static_cast<std::int64_t>(tensor.element_size());
+}
+
+MetalKernelFunction::MetalKernelFunction(MTLComputePipelineState_t state, MTLFunction_t function)
+    : cps(state), func(function) {
+  ++handle(cps)->uses;
+}
+
+MetalKernelFunction::~MetalKernelFunction() {
+  delete static_cast<Encoding*>(encoder);
+  release(handle(cps));
+}
+
+uint64_t MetalKernelFunction::getMaxThreadsPerThreadgroup() const {
+  return handle(cps)->pipeline->max_threads_per_threadgroup();
+}
+uint64_t MetalKernelFunction::getThreadExecutionWidth() const { return anymps::metal::Pipeline::kThreadExecutionWidth; }
+uint64_t MetalKernelFunction::getStaticThreadGroupMemoryLength() const {
+  return handle(cps)->pipeline->static_threadgroup_bytes();
+}
+
+void MetalKernelFunction::runCommandBlock(std::function<void(void)> run) { run(); }
+
+void MetalKernelFunction::startEncoding() {
+  delete static_cast<Encoding*>(encoder);
+  encoder = new Encoding;
+}
+
+void MetalKernelFunction::setArg(unsigned idx, const at::TensorBase& t) {
+  if (!t.is_cpu()) {
+    TORCH_CHECK(t.is_mps(), "Placeholder storage has not been allocated on MPS device!");
+    encoding(encoder).set(idx, get_tensor_gpu_address(t));
+    return;
+  }
+  TORCH_CHECK(t.dim() == 0, "Passed CPU tensor to MPS op");
+  // There is no double on the device: a scalar is passed as float, without a word.
+  if (t.scalar_type() == at::kDouble) {
+    setArg(idx, static_cast<float>(*static_cast<const double*>(t.const_data_ptr())));
+  } else if (t.scalar_type() == at::kComplexDouble) {
+    const auto value = static_cast<c10::complex<float>>(*static_cast<const c10::complex<double>*>(t.const_data_ptr()));
+    setArg(idx, &value, sizeof value);
+  } else {
+    setArg(idx, t.const_data_ptr(), t.element_size());
+  }
+}
+
+void MetalKernelFunction::setArg(unsigned idx, const void* ptr, uint64_t size) {
+  TORCH_CHECK(size > 0);
+  Encoding& current = encoding(encoder);
+  const auto* bytes = static_cast<const std::byte*>(ptr);
+  current.bytes.emplace_back(bytes, bytes + size);
+  current.set(idx, current.bytes.back().data());
+}
+
+void MetalKernelFunction::setErrorBufferIndex(unsigned idx) {
+  Encoding& current = encoding(encoder);
+  current.errors = std::make_unique<c10::metal::ErrorMessages>();
+  current.set(idx, current.errors.get());
+}
+
+void MetalKernelFunction::dispatch(uint64_t length, std::optional<uint64_t> group_size) {
+  const uint64_t most = getMaxThreadsPerThreadgroup();
+  const uint64_t group = group_size.value_or(std::min(length, most));
+  TORCH_CHECK_VALUE(group <= most, "Threadgroup size exceeds ", most, " limit");
+  run(*handle(cps)->pipeline, encoding(encoder), {narrowed(length), 1, 1}, {narrowed(group), 1, 1});
+}
+
+void MetalKernelFunction::dispatch(c10::ArrayRef<uint64_t> length, c10::OptionalArrayRef<uint64_t> group_size) {
+  TORCH_CHECK(!length.empty() && length.size() < 4, "Dispatch dimensions must be less than 3 and non-empty");
+  TORCH_CHECK(!group_size.has_value() || group_size->size() == length.size(),
+              "size and group_size must have same number of dimensions");
+  const uint64_t most = getMaxThreadsPerThreadgroup();
+  anymps::metal::Size threads = {1, 1, 1};
+  anymps::metal::Size group = {narrowed(most), 1, 1};
+  uint64_t size = group_size.has_value() ? 1 : most;
+  for (std::size_t i = 0; i < length.size(); ++i) {
+    threads[i] = narrowed(length[i]);
+    if (!group_size.has_value()) continue;
+    group[i] = narrowed(group_size->at(i));
+    size *= group_size->at(i);
+  }
+  TORCH_CHECK_VALUE(size <= most, "Threadgroup size exceeds ", most, " limit");
+  run(*handle(cps)->pipeline, encoding(encoder), threads, group);
+}
+
+MetalShaderLibrary::~MetalShaderLibrary() {
+  for (auto& [name, made] : cplMap) release(handle(made.first));
+  delete handle_of_library(library);
+}
+
+std::vector<std::string> MetalShaderLibrary::getFunctionNames() {
+  return handle_of_library(getLibrary())->library->kernels();
+}
+
+bool MetalShaderLibrary::hasFunction(const std::string& name) {
+  if (!functionNamesPopulated) {
+    for (std::string& known : getFunctionNames()) functionNames.insert(std::move(known));
+    functionNamesPopulated = true;
+  }
+  return functionNames.contains(name);
+}
+
+std::shared_ptr<MetalKernelFunction> MetalShaderLibrary::getKernelFunction(const std::string& name) {
+  const auto [state, function] = getLibraryPipelineState(getLibrary(), name);
+  return std::make_shared<MetalKernelFunction>(state, function);
+}
+
+MetalKernelFunction* MetalShaderLibrary::getCachedKernelFunctionPtr(const std::string& name) {
+  std::unique_ptr<MetalKernelFunction>& kept = kernelCache[name];
+  if (!kept) {
+    const auto [state, function] = getLibraryPipelineState(getLibrary(), name);
+    kept = std::make_unique<MetalKernelFunction>(state, function);
+  }
+  return kept.get();
+}
+
+MTLLibrary_t MetalShaderLibrary::getLibrary() {
+  if (library == nullptr) library = compileLibrary(shaderSource);
+  return library;
+}
+
+MTLLibrary_t MetalShaderLibrary::getLibrary(const std::initializer_list<std::string>&) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "anymps does not fill parameters into shader sources yet (docs/limits.md)");
+}
+
+MTLLibrary_t MetalShaderLibrary::compileLibrary(const std::string&) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false,
+                              "anymps has no compiler for Metal source yet: torch.mps.compile_shader is listed in "
+                              "docs/limits.md; torch.mps.load_metallib takes compiled libraries");
+}
+
+std::pair<MTLComputePipelineState_t, MTLFunction_t> MetalShaderLibrary::getLibraryPipelineState(
+    MTLLibrary_t lib, const std::string& name) {
+  const auto found = cplMap.find(name);
+  if (found != cplMap.end()) return found->second;
+  TORCH_CHECK(hasFunction(name), "Failed to create function state object for: ", name);
+  try {
+    auto* made = new PipelineHandle{handle_of_library(lib)->library->pipeline(name)};
+    return cplMap[name] = {made, made};
+  } catch (const std::exception& error) {
+    TORCH_CHECK(false, "Failed to created pipeline state object, error: ", error.what());
+  }
+}
+
+PrecompiledMetalShaderLibrary::PrecompiledMetalShaderLibrary(std::vector<uint8_t> data) : MetalShaderLibrary("") {
+  library = load(std::as_bytes(std::span(data)), "Failed to load metallib: ");
+}
+
+PrecompiledMetalShaderLibrary::PrecompiledMetalShaderLibrary(const std::string& path) : MetalShaderLibrary("") {
+  const std::string otherwise = "Failed to load metallib from '" + path + "': ";
+  std::ifstream file(path, std::ios::binary);
+  const std::vector<char> data{std::istreambuf_iterator<char>(file), {}};
+  TORCH_CHECK(file, otherwise, "the file cannot be read");
+  library = load(std::as_bytes(std::span(data)), otherwise);
+}
+
+PrecompiledMetalShaderLibrary::~PrecompiledMetalShaderLibrary() = default;
+DynamicMetalShaderLibrary::~DynamicMetalShaderLibrary() = default;
+
+}  // namespace at::native::mps

@@ -1,0 +1,130 @@
+#include "lab/metal_verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "lab/metal_reader.h"
+#include "lab/metal_screen.h"
+
+namespace anymps::lab {
+namespace {
+
+constexpr std::size_t kKernelsPerChild = 100;
+constexpr std::size_t kNamesShown = 3;
+
+class Verifier {
+ public:
+  Verifier(const std::string& file, std::size_t step) : file_(file), step_(step) {}
+
+  // False where the child gave no answer.
+  bool take(std::size_t first, std::size_t count) {
+    const MetalAnswer answer =
+        ask_metal({"verify", file_, std::to_string(first), std::to_string(count), std::to_string(step_)});
+    if (!answer.answered) {
+      why_ = answer.text;
+      return false;
+    }
+    const auto found = nlohmann::json::parse(answer.text);
+    for (const auto& kernel : found.at("kernels")) add(kernel);
+    result.peak_kib = std::max(result.peak_kib, found.at("peak_kib").get<std::size_t>());
+    return true;
+  }
+
+  void refuse(const std::string& name) {
+    ++result.kernels;
+    result.refusals[why_].push_back(name);
+  }
+
+  MetalVerification result;
+
+ private:
+  void add(const nlohmann::json& kernel) {
+    ++result.kernels;
+    const auto name = kernel.at("name").get<std::string>();
+    if (kernel.contains("refusal")) {
+      std::string reason = kernel.at("refusal");
+      // Reasons begin with the kernel's name; without it they can be counted.
+      if (reason.starts_with(name + ": ")) reason.erase(0, name.size() + 2);
+      result.refusals[reason].push_back(name);
+      return;
+    }
+    ++(kernel.at("route") == "thread loop" ? result.thread_loops : result.coroutines);
+    result.milliseconds.push_back(kernel.at("ms"));
+    result.object_bytes += kernel.at("bytes").get<std::size_t>();
+  }
+
+  const std::string& file_;
+  const std::size_t step_;
+  std::string why_;
+};
+
+double at_share(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
+}  // namespace
+
+MetalVerification verify_metal(const std::string& file, std::size_t step,
+                               const std::function<void(std::size_t done, std::size_t of)>& progress) {
+  const auto began = std::chrono::steady_clock::now();
+  MetalVerification nothing;
+  const MetalAnswer listed = ask_metal({"list", file});
+  if (!listed.answered) {
+    nothing.problem = listed.text;
+    nothing.refused = listed.refused;
+    return nothing;
+  }
+  const auto library = nlohmann::json::parse(listed.text);
+  const auto& functions = library.at("functions");
+  Verifier verifier(file, step);
+  const std::size_t stride = kKernelsPerChild * step;
+  for (std::size_t first = 0; first < functions.size(); first += stride) {
+    if (!verifier.take(first, kKernelsPerChild)) {
+      for (std::size_t i = first; i < std::min(first + stride, functions.size()); i += step) {
+        if (!verifier.take(i, 1)) verifier.refuse(functions[i].at("name"));
+      }
+    }
+    progress(std::min(first + stride, functions.size()), functions.size());
+  }
+  verifier.result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return std::move(verifier.result);
+}
+
+nlohmann::json to_json(const MetalVerification& v) {
+  return {{"kernels", v.kernels},
+          {"thread_loops", v.thread_loops},
+          {"coroutines", v.coroutines},
+          {"refusals", v.refusals},
+          {"median_ms", at_share(v.milliseconds, 0.5)},
+          {"p95_ms", at_share(v.milliseconds, 0.95)},
+          {"max_ms", at_share(v.milliseconds, 1)},
+          {"object_bytes", v.object_bytes},
+          {"peak_kib", v.peak_kib},
+          {"seconds", v.seconds}};
+}
+
+std::string to_text(const MetalVerification& v) {
+  const std::size_t refused = v.kernels - v.thread_loops - v.coroutines;
+  std::string text = fmt::format("kernels      {}\nthread loop  {}\ncoroutines   {}\nrefused      {}\n", v.kernels,
+                                 v.thread_loops, v.coroutines, refused);
+  for (const auto& [reason, names] : v.refusals) {
+    text += fmt::format("  {} x {}\n", names.size(), on_one_line(reason));
+    for (std::size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) {
+      text += fmt::format("      {}\n", on_one_line(names[i]));
+    }
+  }
+  text += fmt::format("compiling    {:.0f} ms in the median, {:.0f} ms at 95 %, {:.0f} ms at most\n",
+                      at_share(v.milliseconds, 0.5), at_share(v.milliseconds, 0.95), at_share(v.milliseconds, 1));
+  text +=
+      fmt::format("objects      {:.1f} MiB\nmemory       {:.0f} MiB at most in a process\ntook         {:.0f} s\n",
+                  static_cast<double>(v.object_bytes) / (1 << 20), static_cast<double>(v.peak_kib) / 1024, v.seconds);
+  return text;
+}
+
+}  // namespace anymps::lab

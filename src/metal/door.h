@@ -1,0 +1,43 @@
+// What libanymps_metal.so shows: one function. The library is opened when the first shader is, and keeps LLVM to
+// itself.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "metal/pipeline.h"
+
+namespace anymps::gpu {
+class Executor;
+}
+
+namespace anymps::metal {
+
+// A library of kernels that have been loaded.
+class LoadedLibrary {
+ public:
+  virtual ~LoadedLibrary() = default;
+  virtual std::vector<std::string> kernels() const = 0;
+  // Throws std::exception where there is no such kernel or it cannot be run. Thread-safe; the same name gives the same
+  // pipeline.
+  virtual std::shared_ptr<Pipeline> pipeline(const std::string& kernel) = 0;
+};
+
+class Door {
+ public:
+  virtual ~Door() = default;
+  // Throws std::exception for bytes that are no library.
+  virtual std::unique_ptr<LoadedLibrary> load(std::span<const std::byte> bytes) = 0;
+  // Whose threads run kernels; it must outlive every launch.
+  virtual void set_executor(gpu::Executor* executor) = 0;
+};
+
+// Changes with every change of the classes above: both sides are built together, or not used together.
+inline constexpr unsigned kDoorVersion = 1;
+// The library's only symbol of ours: the door, or nullptr for another version.
+inline constexpr char kDoorSymbol[] = "anymps_metal_door";
+using OpenDoor = Door* (*)(unsigned version);
+
+}  // namespace anymps::metal

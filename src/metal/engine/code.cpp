@@ -1,0 +1,87 @@
+#include "metal/engine/code.h"
+
+#include <dlfcn.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <cmath>
+#include <mutex>
+
+#include "metal/engine/compiler.h"
+#include "metal/engine/host_target.h"
+
+namespace anymps::metal::engine {
+namespace {
+
+// Metal's sinpi; the C library of this system has none.
+float sinpi(float x) { return std::sin(static_cast<float>(M_PI) * (x - 2 * std::rint(x / 2))); }
+
+// One linker for the process: each kernel is a library of its own in it.
+class Linker {
+ public:
+  static Linker& instance() {
+    static auto* const linker = new Linker;
+    return *linker;
+  }
+
+  llvm::Expected<llvm::orc::JITDylib*> link(std::unique_ptr<llvm::MemoryBuffer> object) {
+    auto library = jit_->createJITDylib("kernel" + std::to_string(next_.fetch_add(1)));
+    if (!library) return library.takeError();
+    library->addToLinkOrder(*shared_);
+    if (llvm::Error error = jit_->addObjectFile(*library, std::move(object))) return error;
+    return &*library;
+  }
+
+  llvm::Expected<void*> find(llvm::orc::JITDylib& library, const char* name) {
+    auto symbol = jit_->lookup(library, name);
+    if (!symbol) return symbol.takeError();
+    return symbol->toPtr<void*>();
+  }
+
+  void unlink(llvm::orc::JITDylib& library) { llvm::consumeError(jit_->getExecutionSession().removeJITDylib(library)); }
+
+ private:
+  Linker() {
+    // Where vectorised and half-precision arithmetic calls; absent on some systems, and then not called either.
+    dlopen("libmvec.so.1", RTLD_NOW | RTLD_GLOBAL);
+    dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);
+    jit_ = llvm::cantFail(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(host_target()).create());
+    shared_ = &llvm::cantFail(jit_->createJITDylib("shared"));
+    shared_->addGenerator(llvm::cantFail(
+        llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit_->getDataLayout().getGlobalPrefix())));
+    llvm::orc::SymbolMap own;
+    own[jit_->mangleAndIntern("anymps_air_sinpi")] = {llvm::orc::ExecutorAddr::fromPtr(&sinpi),
+                                                      llvm::JITSymbolFlags::Exported};
+    llvm::cantFail(shared_->define(llvm::orc::absoluteSymbols(std::move(own))));
+  }
+
+  std::unique_ptr<llvm::orc::LLJIT> jit_;
+  llvm::orc::JITDylib* shared_ = nullptr;
+  std::atomic<std::uint64_t> next_{0};
+};
+
+}  // namespace
+
+struct Code::Linked {
+  llvm::orc::JITDylib* library;
+};
+
+Code::Code(std::unique_ptr<Linked> linked, void* entry) : linked_(std::move(linked)), entry_(entry) {}
+
+Code::~Code() { Linker::instance().unlink(*linked_->library); }
+
+std::shared_ptr<Code> Code::load(std::span<const std::byte> object, const std::string& name) {
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(
+      llvm::StringRef(reinterpret_cast<const char*>(object.data()), object.size()), name);
+  auto library = Linker::instance().link(std::move(buffer));
+  if (!library) throw KernelError(name + ": " + llvm::toString(library.takeError()));
+  auto entry = Linker::instance().find(**library, "run");
+  if (!entry) {
+    const std::string why = llvm::toString(entry.takeError());
+    Linker::instance().unlink(**library);
+    throw KernelError(name + ": " + why);
+  }
+  return std::shared_ptr<Code>(new Code(std::make_unique<Linked>(*library), *entry));
+}
+
+}  // namespace anymps::metal::engine

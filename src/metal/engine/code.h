@@ -1,0 +1,29 @@
+// Machine code in this process, from an object file.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace anymps::metal::engine {
+
+class Code {
+ public:
+  // Throws KernelError with `name` where the object cannot be linked.
+  static std::shared_ptr<Code> load(std::span<const std::byte> object, const std::string& name);
+  ~Code();
+  Code(const Code&) = delete;
+  Code& operator=(const Code&) = delete;
+
+  // The function "run". It lives as long as this object.
+  void* entry() const { return entry_; }
+
+ private:
+  struct Linked;
+  explicit Code(std::unique_ptr<Linked> linked, void* entry);
+
+  std::unique_ptr<Linked> linked_;
+  void* entry_;
+};
+
+}  // namespace anymps::metal::engine

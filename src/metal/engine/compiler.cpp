@@ -1,0 +1,111 @@
+#include "metal/engine/compiler.h"
+
+#include <llvm/ExecutionEngine/Orc/CompileUtils.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <memory>
+
+#include "gpu/compile_cache.h"
+#include "metal/air/module.h"
+#include "metal/engine/host_target.h"
+
+namespace anymps::metal::engine {
+namespace {
+
+// Changes with every change of what lowering makes, so that objects of an older version are not taken for this one's.
+constexpr const char* kLoweringVersion = ANYMPS_VERSION " lowering 1";
+
+lower::Role role_of(const Argument& argument, const std::string& kernel) {
+  using lower::Role;
+  switch (argument.kind) {
+    case ArgumentKind::kBuffer:
+    case ArgumentKind::kIndirectBuffer:
+      return Role::kBuffer;
+    case ArgumentKind::kThreadgroupBuffer:
+      return Role::kThreadgroupBuffer;
+    case ArgumentKind::kThreadPositionInGrid:
+      return Role::kPositionInGrid;
+    case ArgumentKind::kThreadPositionInThreadgroup:
+      return Role::kPositionInThreadgroup;
+    case ArgumentKind::kThreadgroupPositionInGrid:
+      return Role::kThreadgroupPosition;
+    case ArgumentKind::kThreadsPerGrid:
+      return Role::kThreadsPerGrid;
+    case ArgumentKind::kThreadsPerThreadgroup:
+      return Role::kThreadsPerThreadgroup;
+    case ArgumentKind::kThreadgroupsPerGrid:
+      return Role::kThreadgroupsPerGrid;
+    case ArgumentKind::kDispatchThreadsPerThreadgroup:
+      return Role::kFullThreadsPerThreadgroup;
+    case ArgumentKind::kThreadIndexInThreadgroup:
+      return Role::kIndexInThreadgroup;
+    case ArgumentKind::kThreadIndexInSimdgroup:
+      return Role::kIndexInSimdgroup;
+    case ArgumentKind::kThreadIndexInQuadgroup:
+      return Role::kIndexInQuadgroup;
+    case ArgumentKind::kSimdgroupIndexInThreadgroup:
+      return Role::kSimdgroupIndex;
+    case ArgumentKind::kQuadgroupIndexInThreadgroup:
+      return Role::kQuadgroupIndex;
+    case ArgumentKind::kThreadsPerSimdgroup:
+      return Role::kThreadsPerSimdgroup;
+    case ArgumentKind::kSimdgroupsPerThreadgroup:
+      return Role::kSimdgroupsPerThreadgroup;
+    default:
+      throw KernelError(kernel + ": it asks for " + std::string(name_of(argument.kind)) + ", which is not known here");
+  }
+}
+
+std::vector<lower::Parameter> parameters_of(const Signature& signature) {
+  std::vector<lower::Parameter> parameters;
+  for (const Argument& argument : signature.arguments) {
+    lower::Parameter parameter;
+    parameter.role = role_of(argument, signature.kernel);
+    parameter.binding = slot_of(argument.kind, argument.binding);
+    parameter.unchanging = argument.kind == ArgumentKind::kBuffer && argument.access == Access::kRead &&
+                           argument.address_space == kConstantSpace && argument.buffer_size != 0;
+    parameters.push_back(parameter);
+  }
+  return parameters;
+}
+
+std::string text_of(const lower::LoweringOptions& options) {
+  std::string text = options.force_coroutines ? "coroutines" : "";
+  for (const auto& [id, value] : options.constants) text += " " + std::to_string(id) + "=" + std::to_string(value);
+  return text;
+}
+
+}  // namespace
+
+CompiledKernel compile_kernel(std::span<const std::byte> bitcode, const std::string& name,
+                              const lower::LoweringOptions& options) {
+  llvm::LLVMContext context;
+  const std::unique_ptr<llvm::Module> module = read_module(context, bitcode, name);
+  const Signature signature = read_signature(*module, name);
+  const auto target = llvm::cantFail(host_target().createTargetMachine());
+  lower::Lowered lowered = lower::lower_kernel(*module, signature.kernel, parameters_of(signature), options, *target);
+  if (!lowered.refusal.empty()) throw KernelError(name + ": " + lowered.refusal);
+  llvm::orc::SimpleCompiler compile(*target);
+  auto object = compile(*module);
+  if (!object) throw KernelError(name + ": " + llvm::toString(object.takeError()));
+  const auto* begin = reinterpret_cast<const std::byte*>((*object)->getBufferStart());
+  return {.route = lowered.route,
+          .threadgroup = std::move(lowered.threadgroup),
+          .points = std::move(lowered.points),
+          .object = {begin, begin + (*object)->getBufferSize()}};
+}
+
+CompiledKernel cached_kernel(std::span<const std::byte> bitcode, const std::string& name,
+                             const lower::LoweringOptions& options) {
+  const std::string how = name + "\n" + text_of(options);
+  const gpu::CacheKey key(
+      {.kind = "air-object", .input = bitcode, .options = how, .target = host_name(), .version = kLoweringVersion});
+  const gpu::Blob bytes = gpu::compile_cache().get_or_make(
+      key, [&] { return gpu::Blob::copy_of(pack(compile_kernel(bitcode, name, options))); });
+  if (auto kernel = unpack(bytes.bytes())) return std::move(*kernel);
+  return compile_kernel(bitcode, name, options);
+}
+
+}  // namespace anymps::metal::engine

@@ -1,0 +1,30 @@
+#include "metal/engine/host_target.h"
+
+#include <llvm/Support/TargetSelect.h>
+
+namespace anymps::metal::engine {
+
+llvm::orc::JITTargetMachineBuilder host_target() {
+  static const bool once = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+  static_cast<void>(once);
+  auto builder = llvm::cantFail(llvm::orc::JITTargetMachineBuilder::detectHost());
+  builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  builder.setRelocationModel(llvm::Reloc::PIC_);
+  // AIR says with llvm.fmuladd where it may contract; nowhere else.
+  builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return builder;
+}
+
+const std::string& host_name() {
+  static const std::string name = [] {
+    llvm::orc::JITTargetMachineBuilder builder = host_target();
+    return builder.getTargetTriple().str() + " " + builder.getCPU() + " " + builder.getFeatures().getString();
+  }();
+  return name;
+}
+
+}  // namespace anymps::metal::engine

@@ -1,0 +1,60 @@
+// What threads of a threadgroup do when they meet: the data that generated code and the scheduler share.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace anymps::metal::engine {
+
+inline constexpr unsigned kLanes = 32;
+
+// Mirrored by the generated code: nine 32-bit numbers.
+struct Geometry {
+  std::array<std::uint32_t, 3> grid;         // threads
+  std::array<std::uint32_t, 3> threadgroup;  // threads in a full one
+  std::array<std::uint32_t, 3> groups;       // threadgroups
+};
+
+// One simdgroup. A thread that suspends leaves its operand in `given` and where it waits in `waits`; before it resumes,
+// the scheduler fills `result`.
+struct alignas(64) Simdgroup {
+  std::uint32_t waits[kLanes];  // 0: finished; else 1 + the index of the meeting point
+  alignas(64) std::byte given[512];
+  alignas(64) std::byte result[512];
+};
+
+enum class Meeting : std::uint8_t {
+  kThreadgroupBarrier,
+  kSimdgroupBarrier,
+  kExchange,  // every lane sees what every lane gave: shuffles, broadcasts, ballots
+  kMatrixProduct,
+  kSum,
+  kProduct,
+  kMin,
+  kMax,
+  kAnd,
+  kOr,
+  kXor,
+};
+enum class Form : std::uint8_t { kReduce, kInclusive, kExclusive };
+enum class Scalar : std::uint8_t { kNone, kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64, kF16, kBf16, kF32 };
+
+// A place in a kernel where threads meet.
+struct MeetingPoint {
+  Meeting meeting = Meeting::kThreadgroupBarrier;
+  Form form = Form::kReduce;
+  Scalar scalar = Scalar::kNone;
+  std::uint8_t width = kLanes;  // 4 for quad operations
+  std::uint8_t bytes = 0;       // of what a lane gives
+};
+
+// "simd_prefix_inclusive_sum" of "s.i32" and the like; nothing for what is not known.
+std::optional<MeetingPoint> arithmetic_meeting(std::string_view operation, std::string_view type);
+
+// Does what the lanes of `mask` meet for. Not for threadgroup barriers.
+void meet(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask);
+
+}  // namespace anymps::metal::engine

@@ -1,0 +1,123 @@
+// The engine that is right for every kernel: thread loops and coroutines (make_pipeline).
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "gpu/executor.h"
+#include "metal/engine/code.h"
+#include "metal/engine/compiler.h"
+#include "metal/engine/flush_denormals.h"
+#include "metal/engine/scheduler.h"
+#include "metal/pipeline.h"
+
+namespace anymps::metal::engine {
+namespace {
+
+using RunLoop = void (*)(void* const* bindings, const Geometry* geometry, std::uint32_t x, std::uint32_t y,
+                         std::uint32_t z, std::byte* threadgroup_memory);
+
+constexpr unsigned kMostThreads = 1024;
+constexpr std::size_t kThreadgroupAlignment = 64;
+// Threads that are worth handing to another core.
+constexpr std::size_t kThreadsPerTask = 8192;
+
+// A threadgroup's memory: one per thread of the CPU, used again for the next.
+std::byte* threadgroup_memory(std::size_t bytes) {
+  static thread_local std::vector<std::byte> memory;
+  if (memory.size() < bytes + kThreadgroupAlignment) memory.resize(bytes + kThreadgroupAlignment);
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+  return memory.data() + (kThreadgroupAlignment - address % kThreadgroupAlignment) % kThreadgroupAlignment;
+}
+
+class OraclePipeline final : public Pipeline {
+ public:
+  OraclePipeline(Signature signature, const CompiledKernel& kernel, std::shared_ptr<Code> code)
+      : signature_(std::move(signature)),
+        route_(kernel.route),
+        layout_(kernel.threadgroup),
+        points_(kernel.points),
+        code_(std::move(code)) {}
+
+  const Signature& signature() const override { return signature_; }
+  unsigned max_threads_per_threadgroup() const override { return signature_.max_total_threads.value_or(kMostThreads); }
+  std::size_t static_threadgroup_bytes() const override { return signature_.static_threadgroup_bytes; }
+  lower::Route route() const override { return route_; }
+
+  void launch(const Launch& launch, Size threads, Size group) override {
+    const std::uint64_t size = std::uint64_t{group[0]} * group[1] * group[2];
+    if (size == 0 || size > max_threads_per_threadgroup()) {
+      throw KernelError(signature_.kernel + ": a threadgroup of " + std::to_string(size) + " threads; it takes 1 to " +
+                        std::to_string(max_threads_per_threadgroup()));
+    }
+    check_bound(launch);
+    Geometry geometry{.grid = threads, .threadgroup = group, .groups = {}};
+    std::uint64_t groups = 1;
+    for (unsigned i = 0; i < 3; ++i) {
+      geometry.groups[i] = threads[i] / group[i] + static_cast<std::uint32_t>(threads[i] % group[i] != 0);
+      groups *= geometry.groups[i];
+    }
+    std::array<void*, kSlots> bindings{};
+    std::ranges::copy(launch.buffers, bindings.begin());
+    std::size_t memory = layout_.bytes;
+    for (unsigned i = 0; i < kMaxBindings; ++i) {
+      bindings[slot_of(ArgumentKind::kThreadgroupBuffer, i)] = reinterpret_cast<void*>(memory);
+      memory +=
+          (launch.threadgroup_bytes[i] + kThreadgroupAlignment - 1) / kThreadgroupAlignment * kThreadgroupAlignment;
+    }
+    gpu::executor().parallel_for(groups, std::max<std::size_t>(1, kThreadsPerTask / size),
+                                 [&](std::size_t begin, std::size_t end) {
+                                   const FlushDenormals flush(signature_.denorms_disabled);
+                                   std::byte* own = threadgroup_memory(memory);
+                                   for (std::size_t index = begin; index < end; ++index)
+                                     run(bindings.data(), geometry, index, own);
+                                 });
+  }
+
+ private:
+  // A Mac reads something or other where nothing is bound; here it would be a crash.
+  void check_bound(const Launch& launch) const {
+    for (const Argument& argument : signature_.arguments) {
+      const bool needed = argument.kind == ArgumentKind::kBuffer || argument.kind == ArgumentKind::kIndirectBuffer;
+      if (!needed || argument.unused || !argument.predicate.empty()) continue;
+      if (launch.buffers[argument.binding] != nullptr) continue;
+      throw KernelError(signature_.kernel + ": nothing is bound to argument " + std::to_string(argument.binding) +
+                        " (" + argument.type_name + " " + argument.name + ")");
+    }
+  }
+
+  void run(void* const* bindings, const Geometry& geometry, std::size_t index, std::byte* memory) const {
+    const auto x = static_cast<std::uint32_t>(index % geometry.groups[0]);
+    const auto y = static_cast<std::uint32_t>(index / geometry.groups[0] % geometry.groups[1]);
+    const auto z = static_cast<std::uint32_t>(index / geometry.groups[0] / geometry.groups[1]);
+    for (const auto& [offset, size] : layout_.cleared) std::memset(memory + offset, 0, size);
+    if (route_ == lower::Route::kCoroutines) {
+      run_threadgroup(reinterpret_cast<Spawn>(code_->entry()), points_, bindings, geometry, {x, y, z}, memory);
+    } else {
+      reinterpret_cast<RunLoop>(code_->entry())(bindings, &geometry, x, y, z, memory);
+    }
+  }
+
+  const Signature signature_;
+  const lower::Route route_;
+  const lower::ThreadgroupLayout layout_;
+  const std::vector<MeetingPoint> points_;
+  const std::shared_ptr<Code> code_;
+};
+
+}  // namespace
+}  // namespace anymps::metal::engine
+
+namespace anymps::metal {
+
+std::shared_ptr<Pipeline> make_pipeline(const FunctionEntry& function, const lower::LoweringOptions& options) {
+  llvm::LLVMContext context;
+  Signature signature = read_signature(*read_module(context, function.bitcode, function.name), function.name);
+  const engine::CompiledKernel kernel = engine::cached_kernel(function.bitcode, function.name, options);
+  return std::make_shared<engine::OraclePipeline>(std::move(signature), kernel,
+                                                  engine::Code::load(kernel.object, function.name));
+}
+
+}  // namespace anymps::metal

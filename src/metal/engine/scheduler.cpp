@@ -1,0 +1,124 @@
+#include "metal/engine/scheduler.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace anymps::metal::engine {
+namespace {
+
+constexpr unsigned kMostThreads = 1024;
+constexpr std::size_t kFrameRange = std::size_t{1} << 30;
+constexpr std::uint32_t kNowhere = UINT32_MAX;
+
+// Memory that a thread of the CPU uses for one threadgroup after the other.
+struct Workspace {
+  std::vector<Coroutine*> threads = std::vector<Coroutine*>(kMostThreads);
+  std::unique_ptr<Simdgroup[]> simdgroups = std::make_unique<Simdgroup[]>(kMostThreads / kLanes);
+  std::byte* frames = reserve();
+
+  ~Workspace() { munmap(frames, kFrameRange); }
+
+  static std::byte* reserve() {
+    void* range =
+        mmap(nullptr, kFrameRange, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) throw std::bad_alloc();
+    return static_cast<std::byte*>(range);
+  }
+
+  static Workspace& of_this_thread() {
+    static thread_local Workspace workspace;
+    return workspace;
+  }
+};
+
+class Threadgroup {
+ public:
+  Threadgroup(std::span<const MeetingPoint> points, Workspace& workspace, std::uint32_t threads)
+      : points_(points), workspace_(workspace), simdgroups_((threads + kLanes - 1) / kLanes) {
+    for (std::uint32_t i = threads; i < simdgroups_ * kLanes; ++i) simdgroup(i / kLanes).waits[i % kLanes] = 0;
+  }
+
+  void run() {
+    while (run_to_barriers()) open_barriers();
+  }
+
+ private:
+  Simdgroup& simdgroup(std::uint32_t index) { return workspace_.simdgroups[index]; }
+  bool is_barrier(std::uint32_t point) const { return points_[point].meeting == Meeting::kThreadgroupBarrier; }
+
+  static std::uint32_t lanes_at(const Simdgroup& group, std::uint32_t point) {
+    std::uint32_t mask = 0;
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      mask |= static_cast<std::uint32_t>(group.waits[lane] == point + 1) << lane;
+    }
+    return mask;
+  }
+
+  // The earliest meeting within the simdgroup that a lane waits for.
+  std::uint32_t next_meeting(const Simdgroup& group) const {
+    std::uint32_t next = kNowhere;
+    for (const std::uint32_t waits : group.waits) {
+      if (waits != 0 && waits - 1 < next && !is_barrier(waits - 1)) next = waits - 1;
+    }
+    return next;
+  }
+
+  void resume(std::uint32_t index, std::uint32_t mask) {
+    for (; mask != 0; mask &= mask - 1) {
+      Coroutine* thread = workspace_.threads[index * kLanes + static_cast<unsigned>(std::countr_zero(mask))];
+      thread->resume(thread);
+    }
+  }
+
+  // True while a thread waits at a barrier.
+  bool run_to_barriers() {
+    bool waiting = false;
+    for (std::uint32_t s = 0; s < simdgroups_; ++s) {
+      Simdgroup& group = simdgroup(s);
+      for (std::uint32_t point; (point = next_meeting(group)) != kNowhere;) {
+        const std::uint32_t mask = lanes_at(group, point);
+        meet(points_[point], group, mask);
+        resume(s, mask);
+      }
+      waiting |= std::ranges::any_of(group.waits, [](std::uint32_t waits) { return waits != 0; });
+    }
+    return waiting;
+  }
+
+  void open_barriers() {
+    for (std::uint32_t s = 0; s < simdgroups_; ++s) {
+      std::uint32_t mask = 0;
+      for (unsigned lane = 0; lane < kLanes; ++lane) {
+        mask |= static_cast<std::uint32_t>(simdgroup(s).waits[lane] != 0) << lane;
+      }
+      resume(s, mask);
+    }
+  }
+
+  std::span<const MeetingPoint> points_;
+  Workspace& workspace_;
+  const std::uint32_t simdgroups_;
+};
+
+}  // namespace
+
+void run_threadgroup(Spawn spawn, std::span<const MeetingPoint> points, void* const* bindings, const Geometry& geometry,
+                     std::array<std::uint32_t, 3> group, std::byte* threadgroup_memory) {
+  Workspace& workspace = Workspace::of_this_thread();
+  std::uint32_t threads = 1;
+  for (unsigned i = 0; i < 3; ++i) {
+    threads *= std::min(geometry.threadgroup[i], geometry.grid[i] - group[i] * geometry.threadgroup[i]);
+  }
+  Threadgroup work(points, workspace, threads);
+  std::byte* frames = workspace.frames;
+  spawn(bindings, &geometry, group[0], group[1], group[2], workspace.threads.data(), workspace.simdgroups.get(),
+        &frames, threadgroup_memory);
+  work.run();
+}
+
+}  // namespace anymps::metal::engine

@@ -1,0 +1,29 @@
+// Runs the threads of one threadgroup as coroutines, and brings them together where they meet.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "metal/engine/meeting.h"
+
+namespace anymps::metal::engine {
+
+// The head of a coroutine's frame, as LLVM lays it out.
+struct Coroutine {
+  void (*resume)(Coroutine*);
+  void (*destroy)(Coroutine*);
+};
+
+// Generated: makes the coroutines of all threads of threadgroup (x, y, z) and runs each to where it first waits.
+// `frames` points to where the next frame may lie, and is moved on.
+using Spawn = void (*)(void* const* bindings, const Geometry* geometry, std::uint32_t x, std::uint32_t y,
+                       std::uint32_t z, Coroutine** threads, Simdgroup* simdgroups, std::byte** frames,
+                       std::byte* threadgroup_memory);
+
+// Lanes of a simdgroup that wait at the same point are its active set. Where lanes wait at different ones, the earliest
+// in the program goes first, so that lanes that diverged come together again. A threadgroup barrier opens once no
+// thread of the threadgroup can move otherwise.
+void run_threadgroup(Spawn spawn, std::span<const MeetingPoint> points, void* const* bindings, const Geometry& geometry,
+                     std::array<std::uint32_t, 3> group, std::byte* threadgroup_memory);
+
+}  // namespace anymps::metal::engine

@@ -1,0 +1,55 @@
+#include "metal/lower/bodies.h"
+
+#include <llvm/IR/Module.h>
+
+namespace anymps::metal::lower {
+namespace {
+
+constexpr llvm::StringLiteral kPrefix = "air.";
+
+bool lacks_a_body(const llvm::Function& function) {
+  return function.isDeclaration() && function.getName().starts_with(kPrefix) && !function.use_empty() &&
+         !is_cooperative(function.getName());
+}
+
+}  // namespace
+
+bool is_cooperative(llvm::StringRef function) {
+  for (const llvm::StringRef prefix :
+       {"air.wg.barrier", "air.simdgroup.barrier", "air.simd_", "air.quad_", "air.simdgroup_matrix_8x8"}) {
+    if (function.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+void give_bodies(llvm::Module& module, Writer write) {
+  llvm::IRBuilder<> builder(module.getContext());
+  for (llvm::Function& function : module) {
+    if (!lacks_a_body(function)) continue;
+    auto* block = llvm::BasicBlock::Create(module.getContext(), "", &function);
+    builder.SetInsertPoint(block);
+    llvm::SmallVector<llvm::Value*> arguments;
+    for (llvm::Argument& argument : function.args()) arguments.push_back(&argument);
+    const auto [operation, suffix] = function.getName().drop_front(kPrefix.size()).split('.');
+    llvm::Value* value = nullptr;
+    if (write(builder, {operation, suffix, arguments, function.getReturnType()}, value) == Written::kNotMine) {
+      block->eraseFromParent();
+      continue;
+    }
+    if (function.getReturnType()->isVoidTy()) {
+      builder.CreateRetVoid();
+    } else {
+      builder.CreateRet(value);
+    }
+  }
+}
+
+std::vector<std::string> unknown_functions(const llvm::Module& module) {
+  std::vector<std::string> names;
+  for (const llvm::Function& function : module) {
+    if (lacks_a_body(function)) names.push_back(function.getName().str());
+  }
+  return names;
+}
+
+}  // namespace anymps::metal::lower

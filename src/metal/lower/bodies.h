@@ -1,0 +1,43 @@
+// Functions of Apple's GPU that a CPU can do by itself ("air.sin.f32", "air.convert.f.f16.s.i32") are declarations in
+// AIR. Each pass here gives bodies to a family of them; the inliner does the rest.
+#pragma once
+
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/IR/IRBuilder.h>
+
+#include <string>
+#include <vector>
+
+namespace llvm {
+class Module;
+}
+
+namespace anymps::metal::lower {
+
+// What a pass knows of one declaration.
+struct Declared {
+  llvm::StringRef operation;  // "convert"
+  llvm::StringRef suffix;     // "f.f16.s.i32"
+  llvm::ArrayRef<llvm::Value*> arguments;
+  llvm::Type* result;
+};
+
+enum class Written { kNotMine, kDone };
+
+// Calls `write` for each declared function "air.*" that is used and has no body yet, with the builder in its first
+// block. A writer that returns kDone has set `value` to the result (anything for void).
+using Writer = llvm::function_ref<Written(llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value)>;
+void give_bodies(llvm::Module& module, Writer write);
+
+void lower_math(llvm::Module& module);
+void lower_conversions(llvm::Module& module);
+void lower_atomics(llvm::Module& module);
+
+// Whether threads must meet to do it: barriers, simdgroup and quad operations, 8x8 matrices.
+bool is_cooperative(llvm::StringRef function);
+// Names of declarations "air.*" that are still used and that no pass knew.
+std::vector<std::string> unknown_functions(const llvm::Module& module);
+
+}  // namespace anymps::metal::lower

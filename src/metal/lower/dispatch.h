@@ -1,0 +1,55 @@
+// Turns a kernel, which says what one thread does, into a function "run" that does a whole threadgroup.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "metal/engine/meeting.h"
+
+namespace llvm {
+class Function;
+class Module;
+}  // namespace llvm
+
+namespace anymps::metal::lower {
+
+// What a parameter of a kernel is given.
+enum class Role {
+  kBuffer,             // a pointer from the bindings
+  kThreadgroupBuffer,  // memory of the threadgroup: the binding holds its offset
+  kPositionInGrid,
+  kPositionInThreadgroup,
+  kThreadgroupPosition,
+  kThreadgroupsPerGrid,
+  kThreadsPerGrid,
+  kThreadsPerThreadgroup,      // of this threadgroup: the last ones may be smaller
+  kFullThreadsPerThreadgroup,  // as dispatched
+  kIndexInThreadgroup,
+  kIndexInSimdgroup,
+  kSimdgroupIndex,
+  kIndexInQuadgroup,
+  kQuadgroupIndex,
+  kThreadsPerSimdgroup,
+  kSimdgroupsPerThreadgroup,
+};
+
+struct Parameter {
+  Role role = Role::kBuffer;
+  unsigned binding = 0;
+  bool unchanging = false;  // read only, and small: a scalar passed by reference
+};
+
+// The last parameter of `kernel` is the threadgroup's memory; `parameters` describes the others. The kernel is used up.
+// run(bindings, geometry, x, y, z, memory): for kernels whose threads never meet.
+void make_thread_loop(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters);
+
+// run(bindings, geometry, x, y, z, threads, simdgroups, frames, memory), which is engine::Spawn: each thread is a
+// coroutine that suspends where it meets others. Returns what is wrong, or an empty string.
+std::string make_coroutines(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters,
+                            std::vector<engine::MeetingPoint>& points);
+
+// Whether a thread of the module's functions meets others.
+bool has_meetings(const llvm::Module& module);
+
+}  // namespace anymps::metal::lower

@@ -1,0 +1,30 @@
+// A function constant is a global "<name>.MTL_FC_INIT_<id>_<type>" that the host sets; a static initialiser copies it
+// to the global that the kernel reads. With the value in place, the optimiser evaluates that initialiser.
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Module.h>
+
+#include "metal/lower/specialise.h"
+
+namespace anymps::metal::lower {
+
+void set_function_constants(llvm::Module& module, const ConstantValues& values) {
+  constexpr llvm::StringLiteral kMark = ".MTL_FC_INIT_";
+  for (llvm::GlobalVariable& global : module.globals()) {
+    const std::size_t mark = global.getName().find(kMark);
+    if (mark == llvm::StringRef::npos) continue;
+    unsigned id = 0;
+    global.getName().drop_front(mark + kMark.size()).consumeInteger(10, id);
+    const auto given = values.find(id);
+    llvm::Type* type = global.getValueType();
+    auto* bits = llvm::ConstantInt::get(
+        llvm::IntegerType::get(module.getContext(), static_cast<unsigned>(type->getPrimitiveSizeInBits())),
+        given == values.end() ? 0 : given->second);
+    global.setInitializer(type->isIntegerTy() ? bits : llvm::ConstantExpr::getBitCast(bits, type));
+    global.setExternallyInitialized(false);
+    global.setSection("");
+  }
+  if (llvm::GlobalVariable* used = module.getNamedGlobal("llvm.compiler.used")) used->eraseFromParent();
+  for (llvm::Function& function : module) function.setSection("");
+}
+
+}  // namespace anymps::metal::lower

@@ -1,0 +1,161 @@
+#include "metal/lower/kernel.h"
+
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Coroutines/CoroCleanup.h>
+#include <llvm/Transforms/Coroutines/CoroEarly.h>
+#include <llvm/Transforms/Coroutines/CoroSplit.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/IPO/GlobalOpt.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include "metal/lower/bodies.h"
+
+namespace anymps::metal::lower {
+namespace {
+
+// LLVM's analyses and pipelines, made for one module.
+class Optimiser {
+ public:
+  explicit Optimiser(llvm::TargetMachine& target) : builder_(&target, tuning()), library_(target.getTargetTriple()) {
+    if (target.getTargetTriple().isX86()) {
+      library_.addVectorizableFunctionsFromVecLib(llvm::TargetLibraryInfoImpl::LIBMVEC_X86, target.getTargetTriple());
+    }
+    functions_.registerPass([this] { return llvm::TargetLibraryAnalysis(library_); });
+    builder_.registerModuleAnalyses(modules_);
+    builder_.registerCGSCCAnalyses(components_);
+    builder_.registerFunctionAnalyses(functions_);
+    builder_.registerLoopAnalyses(loops_);
+    builder_.crossRegisterProxies(loops_, functions_, components_, modules_);
+  }
+
+  // Function constants folded, everything inlined into the kernel.
+  void flatten(llvm::Module& module) {
+    llvm::ModulePassManager passes;
+    passes.addPass(llvm::GlobalOptPass());
+    passes.addPass(llvm::AlwaysInlinerPass());
+    passes.addPass(llvm::GlobalDCEPass());
+    llvm::FunctionPassManager simplify;
+    simplify.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    simplify.addPass(llvm::EarlyCSEPass());
+    simplify.addPass(llvm::SimplifyCFGPass());
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(simplify)));
+    run(passes, module);
+  }
+
+  // Before anything can unroll loops around places where a coroutine suspends: that takes seconds for a sort.
+  void split_coroutines(llvm::Module& module) {
+    llvm::ModulePassManager passes;
+    passes.addPass(llvm::CoroEarlyPass());
+    passes.addPass(llvm::createModuleToPostOrderCGSCCPassAdaptor(llvm::CoroSplitPass()));
+    passes.addPass(llvm::CoroCleanupPass());
+    passes.addPass(llvm::GlobalDCEPass());
+    run(passes, module);
+  }
+
+  void optimise(llvm::Module& module) {
+    llvm::ModulePassManager passes = builder_.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+    run(passes, module);
+  }
+
+ private:
+  static llvm::PipelineTuningOptions tuning() {
+    llvm::PipelineTuningOptions options;
+    options.LoopVectorization = true;
+    options.LoopInterleaving = true;
+    options.SLPVectorization = false;
+    return options;
+  }
+
+  void run(llvm::ModulePassManager& passes, llvm::Module& module) {
+    passes.run(module, modules_);
+    modules_.clear();
+    components_.clear();
+    functions_.clear();
+    loops_.clear();
+  }
+
+  llvm::PassBuilder builder_;
+  llvm::TargetLibraryInfoImpl library_;
+  llvm::LoopAnalysisManager loops_;
+  llvm::FunctionAnalysisManager functions_;
+  llvm::CGSCCAnalysisManager components_;
+  llvm::ModuleAnalysisManager modules_;
+};
+
+// Apple's compiler leaves attributes that are about its GPU, or that would keep LLVM from inlining and from knowing
+// libm.
+void adopt_functions(llvm::Module& module, llvm::Function* kernel) {
+  for (llvm::Function& function : module) {
+    for (const char* attribute :
+         {"no-builtins", "frame-pointer", "min-legal-vector-width", "stack-protector-buffer-size"}) {
+      function.removeFnAttr(attribute);
+    }
+    function.addFnAttr("prefer-vector-width", "512");
+    function.setCallingConv(llvm::CallingConv::C);
+    for (llvm::User* user : function.users()) {
+      if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) call->setCallingConv(llvm::CallingConv::C);
+    }
+    if (function.isDeclaration() || &function == kernel || function.getName().starts_with("_GLOBAL__sub_I")) continue;
+    function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    function.removeFnAttr(llvm::Attribute::NoInline);
+    function.removeFnAttr(llvm::Attribute::OptimizeNone);
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
+}
+
+Lowered refused(std::string why) {
+  Lowered lowered;
+  lowered.refusal = std::move(why);
+  return lowered;
+}
+
+}  // namespace
+
+Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const std::vector<Parameter>& parameters,
+                     const LoweringOptions& options, llvm::TargetMachine& target) {
+  llvm::Function* kernel = module.getFunction(kernel_name);
+  if (kernel == nullptr || kernel->isDeclaration()) return refused("the module has no function " + kernel_name);
+  if (kernel->arg_size() != parameters.size()) return refused("not every parameter is described");
+  module.setTargetTriple(target.getTargetTriple().str());
+  module.setDataLayout(target.createDataLayout());
+  set_function_constants(module, options.constants);
+  lower_math(module);
+  lower_conversions(module);
+  lower_atomics(module);
+  if (const auto unknown = unknown_functions(module); !unknown.empty()) {
+    return refused("it calls " + unknown.front() + ", which is not known here");
+  }
+  adopt_functions(module, kernel);
+  if (llvm::NamedMDNode* list = module.getNamedMetadata("air.kernel")) list->eraseFromParent();
+
+  Optimiser optimiser(target);
+  optimiser.flatten(module);
+  const char* reason = nullptr;
+  if (!narrow_matrices(*kernel, reason)) return refused(std::string("8x8 matrices: ") + reason);
+
+  Lowered lowered;
+  lowered.route = options.force_coroutines || has_meetings(module) ? Route::kCoroutines : Route::kThreadLoop;
+  kernel = place_threadgroup_variables(module, kernel, lowered.threadgroup);
+  if (lowered.route == Route::kCoroutines) {
+    lowered.refusal = make_coroutines(module, kernel, parameters, lowered.points);
+    if (!lowered.refusal.empty()) return lowered;
+  } else {
+    make_thread_loop(module, kernel, parameters);
+  }
+  std::string broken;
+  llvm::raw_string_ostream out(broken);
+  if (llvm::verifyModule(module, &out)) return refused("lowering left a broken module: " + out.str());
+  if (lowered.route == Route::kCoroutines) optimiser.split_coroutines(module);
+  optimiser.optimise(module);
+  return lowered;
+}
+
+}  // namespace anymps::metal::lower

@@ -1,0 +1,38 @@
+// All of lowering, in order: from a module of AIR with one kernel to one for this CPU with a function "run".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "metal/lower/dispatch.h"
+#include "metal/lower/specialise.h"
+
+namespace llvm {
+class Module;
+class TargetMachine;
+}  // namespace llvm
+
+namespace anymps::metal::lower {
+
+enum class Route {
+  kThreadLoop,
+  kCoroutines,
+};
+
+struct Lowered {
+  std::string refusal;  // why it cannot be run; empty where it can
+  Route route = Route::kThreadLoop;
+  ThreadgroupLayout threadgroup;
+  std::vector<engine::MeetingPoint> points;
+};
+
+struct LoweringOptions {
+  ConstantValues constants;
+  bool force_coroutines = false;  // to compare the routes
+};
+
+// `parameters` describes the parameters of the function `kernel`, in order. The module is optimised for `target`.
+Lowered lower_kernel(llvm::Module& module, const std::string& kernel, const std::vector<Parameter>& parameters,
+                     const LoweringOptions& options, llvm::TargetMachine& target);
+
+}  // namespace anymps::metal::lower

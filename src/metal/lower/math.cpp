@@ -1,0 +1,187 @@
+// Arithmetic and transcendental functions. The fast variants are the precise ones: accuracy may be better than asked
+// for.
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+#include <optional>
+
+#include "metal/lower/bodies.h"
+
+namespace anymps::metal::lower {
+namespace {
+
+using llvm::Intrinsic::ID;
+
+struct Named {
+  llvm::StringLiteral name;
+  ID intrinsic;
+};
+
+// Every float type has these as they are.
+constexpr Named kExact[] = {{"fabs", llvm::Intrinsic::fabs},   {"sqrt", llvm::Intrinsic::sqrt},
+                            {"floor", llvm::Intrinsic::floor}, {"ceil", llvm::Intrinsic::ceil},
+                            {"trunc", llvm::Intrinsic::trunc}, {"rint", llvm::Intrinsic::rint},
+                            {"round", llvm::Intrinsic::round}, {"fma", llvm::Intrinsic::fma},
+                            {"fmin", llvm::Intrinsic::minnum}, {"fmax", llvm::Intrinsic::maxnum}};
+
+// The C library has these for float; half goes through it.
+constexpr Named kThroughFloat[] = {
+    {"sin", llvm::Intrinsic::sin},   {"cos", llvm::Intrinsic::cos},   {"tan", llvm::Intrinsic::tan},
+    {"exp", llvm::Intrinsic::exp},   {"exp2", llvm::Intrinsic::exp2}, {"exp10", llvm::Intrinsic::exp10},
+    {"log", llvm::Intrinsic::log},   {"log2", llvm::Intrinsic::log2}, {"log10", llvm::Intrinsic::log10},
+    {"pow", llvm::Intrinsic::pow},   {"sinh", llvm::Intrinsic::sinh}, {"cosh", llvm::Intrinsic::cosh},
+    {"tanh", llvm::Intrinsic::tanh}, {"asin", llvm::Intrinsic::asin}, {"acos", llvm::Intrinsic::acos},
+    {"atan", llvm::Intrinsic::atan}};
+
+struct Library {
+  llvm::StringLiteral name;
+  llvm::StringLiteral function;
+};
+constexpr Library kLibrary[] = {
+    {"asinh", "asinhf"}, {"acosh", "acoshf"}, {"atanh", "atanhf"}, {"atan2", "atan2f"}, {"sinpi", "anymps_air_sinpi"}};
+
+std::optional<ID> intrinsic_in(llvm::ArrayRef<Named> table, llvm::StringRef name) {
+  for (const Named& entry : table) {
+    if (entry.name == name) return entry.intrinsic;
+  }
+  return std::nullopt;
+}
+
+class MathWriter {
+ public:
+  MathWriter(llvm::IRBuilder<>& builder, const Declared& declared) : b_(builder), d_(declared) {}
+
+  llvm::Value* write() {
+    llvm::StringRef name = d_.operation;
+    name.consume_front("fast_");
+    if (const auto id = intrinsic_in(kExact, name)) return intrinsic(*id, d_.arguments);
+    if (const auto id = intrinsic_in(kThroughFloat, name)) {
+      return through_float(d_.arguments, [&](llvm::ArrayRef<llvm::Value*> a) { return intrinsic(*id, a); });
+    }
+    for (const Library& entry : kLibrary) {
+      if (entry.name == name) {
+        return through_float(d_.arguments, [&](llvm::ArrayRef<llvm::Value*> a) { return call(entry.function, a); });
+      }
+    }
+    if (llvm::Value* value = composed(name)) return value;
+    return integer(name);
+  }
+
+ private:
+  llvm::Value* intrinsic(ID id, llvm::ArrayRef<llvm::Value*> arguments) {
+    return b_.CreateIntrinsic(id, {arguments[0]->getType()}, arguments);
+  }
+
+  llvm::Value* call(llvm::StringRef name, llvm::ArrayRef<llvm::Value*> arguments) {
+    llvm::Module& module = *b_.GetInsertBlock()->getModule();
+    const llvm::SmallVector<llvm::Type*> types(arguments.size(), b_.getFloatTy());
+    llvm::FunctionCallee callee =
+        module.getOrInsertFunction(name, llvm::FunctionType::get(b_.getFloatTy(), types, false));
+    auto* function = llvm::cast<llvm::Function>(callee.getCallee());
+    function->setDoesNotThrow();
+    function->setDoesNotAccessMemory();
+    function->setWillReturn();
+    return b_.CreateCall(callee, arguments);
+  }
+
+  // Vectors element by element, half and bfloat as float.
+  llvm::Value* through_float(llvm::ArrayRef<llvm::Value*> arguments,
+                             llvm::function_ref<llvm::Value*(llvm::ArrayRef<llvm::Value*>)> apply) {
+    llvm::Type* type = arguments[0]->getType();
+    if (type->isFloatTy()) return apply(arguments);
+    llvm::SmallVector<llvm::Value*> parts;
+    if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
+      llvm::Value* result = llvm::PoisonValue::get(type);
+      for (unsigned i = 0; i < vector->getNumElements(); ++i) {
+        parts.clear();
+        for (llvm::Value* argument : arguments) parts.push_back(b_.CreateExtractElement(argument, i));
+        result = b_.CreateInsertElement(result, through_float(parts, apply), i);
+      }
+      return result;
+    }
+    for (llvm::Value* argument : arguments) parts.push_back(b_.CreateFPExt(argument, b_.getFloatTy()));
+    return b_.CreateFPTrunc(apply(parts), type);
+  }
+
+  llvm::Value* composed(llvm::StringRef name) {
+    const auto& a = d_.arguments;
+    llvm::Type* type = d_.result;
+    if (name == "fmod") return b_.CreateFRem(a[0], a[1]);
+    if (name == "rsqrt") {
+      return b_.CreateFDiv(llvm::ConstantFP::get(type, 1), intrinsic(llvm::Intrinsic::sqrt, a));
+    }
+    if (name == "ldexp") return b_.CreateIntrinsic(llvm::Intrinsic::ldexp, {type, a[1]->getType()}, a);
+    if (name == "fract") {
+      llvm::Value* rest = b_.CreateFSub(a[0], intrinsic(llvm::Intrinsic::floor, {a[0]}));
+      return intrinsic(llvm::Intrinsic::minnum, {rest, llvm::ConstantFP::get(type, 0x1.fffffep-1)});
+    }
+    if (name == "sincos") {  // returns the sine and stores the cosine
+      b_.CreateStore(intrinsic(llvm::Intrinsic::cos, {a[0]}), a[1]);
+      return intrinsic(llvm::Intrinsic::sin, {a[0]});
+    }
+    if (name == "clamp" && type->isFPOrFPVectorTy()) {
+      return intrinsic(llvm::Intrinsic::minnum, {intrinsic(llvm::Intrinsic::maxnum, {a[0], a[1]}), a[2]});
+    }
+    if (name == "nextafter" && type->isFloatTy()) return call("nextafterf", a);
+    if (name == "nextafter" && type->isHalfTy()) return next_half(a[0], a[1]);
+    if (name == "dot") {
+      llvm::Value* product = b_.CreateFMul(a[0], a[1]);
+      llvm::Value* sum = b_.CreateExtractElement(product, std::uint64_t{0});
+      for (unsigned i = 1; i < llvm::cast<llvm::FixedVectorType>(product->getType())->getNumElements(); ++i) {
+        sum = b_.CreateFAdd(sum, b_.CreateExtractElement(product, i));
+      }
+      return sum;
+    }
+    return nullptr;
+  }
+
+  // Halves in order are integers in order, but for the sign.
+  llvm::Value* next_half(llvm::Value* x, llvm::Value* y) {
+    llvm::Type* half = x->getType();
+    llvm::Value* zero = llvm::ConstantFP::get(half, 0);
+    llvm::Value* away = b_.CreateXor(b_.CreateFCmpOLT(x, y), b_.CreateFCmpOLT(x, zero));
+    llvm::Value* bits = b_.CreateBitCast(x, b_.getInt16Ty());
+    llvm::Value* step = b_.CreateAdd(bits, b_.CreateSelect(away, b_.getInt16(1), b_.getInt16(0xFFFF)));
+    llvm::Value* least = b_.CreateSelect(b_.CreateFCmpOGT(y, zero), b_.getInt16(1), b_.getInt16(0x8001));
+    llvm::Value* next = b_.CreateSelect(b_.CreateFCmpOEQ(x, zero), least, step);
+    llvm::Value* result = b_.CreateSelect(b_.CreateFCmpOEQ(x, y), y, b_.CreateBitCast(next, half));
+    return b_.CreateSelect(b_.CreateFCmpUNO(x, y), b_.CreateFAdd(x, y), result);
+  }
+
+  llvm::Value* integer(llvm::StringRef name) {
+    const auto& a = d_.arguments;
+    const bool is_signed = d_.suffix.starts_with("s.");
+    auto least = [&](llvm::Value* x, llvm::Value* y) {
+      return intrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, {x, y});
+    };
+    auto greatest = [&](llvm::Value* x, llvm::Value* y) {
+      return intrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, {x, y});
+    };
+    if (name == "min") return least(a[0], a[1]);
+    if (name == "max") return greatest(a[0], a[1]);
+    if (name == "clamp") return least(greatest(a[0], a[1]), a[2]);
+    if (name == "abs") return b_.CreateIntrinsic(llvm::Intrinsic::abs, {d_.result}, {a[0], b_.getFalse()});
+    if (name == "all") return b_.CreateAndReduce(a[0]);
+    if (name == "any") return b_.CreateOrReduce(a[0]);
+    if (name == "is_uniform") return b_.getTrue();
+    if (name == "get_simdgroup_size") return llvm::ConstantInt::get(d_.result, 32);
+    if (name == "normalize_function_constant_predicate") {
+      return b_.CreateZExt(b_.CreateIsNotNull(a[0]), d_.result);
+    }
+    return nullptr;
+  }
+
+  llvm::IRBuilder<>& b_;
+  const Declared& d_;
+};
+
+}  // namespace
+
+void lower_math(llvm::Module& module) {
+  give_bodies(module, [](llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value) {
+    value = MathWriter(builder, declared).write();
+    return value != nullptr ? Written::kDone : Written::kNotMine;
+  });
+}
+
+}  // namespace anymps::metal::lower

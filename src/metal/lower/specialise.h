@@ -1,0 +1,35 @@
+// Passes that fix a kernel to what is known before it runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace llvm {
+class Function;
+class Module;
+class Value;
+}  // namespace llvm
+
+namespace anymps::metal::lower {
+
+// Function constants by id, as the bits of their type. Those that are not given are zero.
+using ConstantValues = std::map<unsigned, std::uint64_t>;
+void set_function_constants(llvm::Module& module, const ConstantValues& values);
+
+// Where the module's threadgroup variables lie in a threadgroup's memory.
+struct ThreadgroupLayout {
+  std::size_t bytes = 0;                                     // a multiple of 64
+  std::vector<std::pair<std::size_t, std::size_t>> cleared;  // offset and size of what starts as zero
+};
+
+// Takes the variables out of the module: the kernel gets one more parameter, the threadgroup's memory, and is returned.
+llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function* kernel, ThreadgroupLayout& layout);
+
+// AIR types an 8x8 matrix as 64 elements, of which a thread owns two. Makes them two; false, with the reason, where a
+// value is used in a way that this does not know.
+bool narrow_matrices(llvm::Function& function, const char*& reason);
+
+}  // namespace anymps::metal::lower

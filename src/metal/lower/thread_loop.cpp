@@ -1,0 +1,65 @@
+// Threads that never meet run one after the other, in a loop that LLVM may vectorise: their accesses are marked as
+// independent, which they are on the GPU.
+#include <llvm/IR/InstIterator.h>
+
+#include "metal/lower/bodies.h"
+#include "metal/lower/dispatch.h"
+#include "metal/lower/threads.h"
+
+namespace anymps::metal::lower {
+namespace {
+
+// Scalars passed by reference do not change while a kernel runs.
+void mark_unchanging(llvm::Function& kernel, std::span<const Parameter> parameters) {
+  llvm::SmallVector<llvm::Value*> work;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].unchanging) work.push_back(kernel.getArg(static_cast<unsigned>(i)));
+  }
+  while (!work.empty()) {
+    for (llvm::User* user : work.pop_back_val()->users()) {
+      if (llvm::isa<llvm::GetElementPtrInst>(user)) work.push_back(user);
+      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) {
+        load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(kernel.getContext(), {}));
+      }
+    }
+  }
+}
+
+llvm::MDNode* mark_independent(llvm::Function& kernel) {
+  llvm::LLVMContext& context = kernel.getContext();
+  llvm::MDNode* group = llvm::MDNode::getDistinct(context, {});
+  for (llvm::Instruction& instruction : llvm::instructions(kernel)) {
+    const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
+    // A thread's own variables, in space 0, are the same memory for every thread of the loop.
+    if (pointer == nullptr || pointer->getType()->getPointerAddressSpace() == 0 || instruction.isAtomic()) continue;
+    instruction.setMetadata(llvm::LLVMContext::MD_access_group, group);
+  }
+  llvm::MDNode* accesses =
+      llvm::MDNode::get(context, {llvm::MDString::get(context, "llvm.loop.parallel_accesses"), group});
+  llvm::MDNode* loop = llvm::MDNode::getDistinct(context, {nullptr, accesses});
+  loop->replaceOperandWith(0, loop);
+  return loop;
+}
+
+}  // namespace
+
+bool has_meetings(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    if (function.isDeclaration() && is_cooperative(function.getName()) && !function.use_empty()) return true;
+  }
+  return false;
+}
+
+void make_thread_loop(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters) {
+  constexpr unsigned kMemory = 5;
+  mark_unchanging(*kernel, parameters);
+  llvm::MDNode* parallel = mark_independent(*kernel);
+  ThreadsBuilder threads(module, parameters, {llvm::PointerType::get(module.getContext(), 0)}, kMemory);
+  threads.loops([&](const Three& position) { threads.b().CreateCall(kernel, threads.arguments(kernel, position)); },
+                parallel);
+  kernel->setLinkage(llvm::GlobalValue::InternalLinkage);
+  kernel->removeFnAttr(llvm::Attribute::NoInline);
+  kernel->addFnAttr(llvm::Attribute::AlwaysInline);
+}
+
+}  // namespace anymps::metal::lower

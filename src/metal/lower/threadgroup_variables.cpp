@@ -1,0 +1,58 @@
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/ReplaceConstant.h>
+
+#include <algorithm>
+
+#include "metal/lower/specialise.h"
+
+namespace anymps::metal::lower {
+namespace {
+
+constexpr unsigned kThreadgroupSpace = 3;
+constexpr std::size_t kLeastAlignment = 16;
+constexpr std::size_t kLine = 64;
+
+// The same function with one parameter more.
+llvm::Function* with_memory_parameter(llvm::Function* kernel) {
+  llvm::SmallVector<llvm::Type*> types;
+  for (llvm::Argument& argument : kernel->args()) types.push_back(argument.getType());
+  types.push_back(llvm::PointerType::get(kernel->getContext(), kThreadgroupSpace));
+  auto* wider = llvm::Function::Create(llvm::FunctionType::get(kernel->getReturnType(), types, false),
+                                       kernel->getLinkage(), "", kernel->getParent());
+  wider->copyAttributesFrom(kernel);
+  wider->takeName(kernel);
+  wider->splice(wider->end(), kernel);
+  for (unsigned i = 0; i < kernel->arg_size(); ++i) kernel->getArg(i)->replaceAllUsesWith(wider->getArg(i));
+  kernel->eraseFromParent();
+  return wider;
+}
+
+}  // namespace
+
+llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function* kernel, ThreadgroupLayout& layout) {
+  llvm::SmallVector<llvm::GlobalVariable*> variables;
+  for (llvm::GlobalVariable& global : module.globals()) {
+    if (global.getAddressSpace() == kThreadgroupSpace) variables.push_back(&global);
+  }
+  kernel = with_memory_parameter(kernel);
+  llvm::SmallVector<llvm::Constant*> constants(variables.begin(), variables.end());
+  llvm::convertUsersOfConstantsToInstructions(constants);
+  llvm::IRBuilder<> b(&*kernel->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+  llvm::Value* memory = kernel->getArg(kernel->arg_size() - 1);
+  for (llvm::GlobalVariable* variable : variables) {
+    const std::size_t alignment = std::max<std::size_t>(kLeastAlignment, variable->getAlign().valueOrOne().value());
+    const std::size_t size = module.getDataLayout().getTypeAllocSize(variable->getValueType());
+    layout.bytes = (layout.bytes + alignment - 1) / alignment * alignment;
+    if (variable->hasInitializer() && !llvm::isa<llvm::UndefValue>(variable->getInitializer())) {
+      layout.cleared.emplace_back(layout.bytes, size);
+    }
+    variable->replaceAllUsesWith(b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), memory, layout.bytes));
+    variable->eraseFromParent();
+    layout.bytes += size;
+  }
+  layout.bytes = (layout.bytes + kLine - 1) / kLine * kLine;
+  return kernel;
+}
+
+}  // namespace anymps::metal::lower

@@ -1,0 +1,158 @@
+#include "metal/lower/threads.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+namespace anymps::metal::lower {
+namespace {
+
+constexpr unsigned kGrid = 0;
+constexpr unsigned kFull = 1;
+constexpr unsigned kGroups = 2;
+
+}  // namespace
+
+ThreadsBuilder::ThreadsBuilder(llvm::Module& module, std::span<const Parameter> parameters,
+                               llvm::ArrayRef<llvm::Type*> more, unsigned memory)
+    : module_(module), parameters_(parameters), b_(module.getContext()) {
+  llvm::SmallVector<llvm::Type*> types = {b_.getPtrTy(), b_.getPtrTy(), b_.getInt32Ty(), b_.getInt32Ty(),
+                                          b_.getInt32Ty()};
+  types.append(more.begin(), more.end());
+  run_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false), llvm::Function::ExternalLinkage,
+                                "run", module);
+  run_->setDoesNotThrow();
+  bindings_ = run_->getArg(0);
+  geometry_ = run_->getArg(1);
+  memory_ = run_->getArg(memory);
+  b_.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", run_));
+  for (unsigned i = 0; i < 3; ++i) {
+    group_[i] = run_->getArg(2 + i);
+    grid_[i] = geometry_field(kGrid, i);
+    full_[i] = geometry_field(kFull, i);
+    groups_[i] = geometry_field(kGroups, i);
+    first_[i] = b_.CreateMul(group_[i], full_[i], "", /*HasNUW=*/true);
+    size_[i] = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, full_[i], b_.CreateSub(grid_[i], first_[i], "", true));
+  }
+  for (const Parameter& parameter : parameters_) {
+    llvm::Value* pointer = nullptr;
+    if (parameter.role == Role::kBuffer) pointer = bound(parameter.binding);
+    if (parameter.role == Role::kThreadgroupBuffer) {
+      pointer =
+          b_.CreateInBoundsGEP(b_.getInt8Ty(), memory_, b_.CreatePtrToInt(bound(parameter.binding), b_.getInt64Ty()));
+    }
+    pointers_.push_back(pointer);
+  }
+}
+
+llvm::Value* ThreadsBuilder::geometry_field(unsigned field, unsigned axis) {
+  auto* load =
+      b_.CreateLoad(b_.getInt32Ty(), b_.CreateConstInBoundsGEP1_32(b_.getInt32Ty(), geometry_, field * 3 + axis));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(module_.getContext(), {}));
+  return load;
+}
+
+llvm::Value* ThreadsBuilder::bound(unsigned binding) {
+  auto* load = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_32(b_.getPtrTy(), bindings_, binding));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(module_.getContext(), {}));
+  return load;
+}
+
+// uint, uint2, uint3 and their ushort forms.
+llvm::Value* ThreadsBuilder::shaped(llvm::Type* type, const Three& values) {
+  llvm::Type* scalar = type->getScalarType();
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  if (vector == nullptr) return b_.CreateZExtOrTrunc(values[0], scalar);
+  llvm::Value* result = llvm::PoisonValue::get(type);
+  for (unsigned i = 0; i < vector->getNumElements(); ++i) {
+    result = b_.CreateInsertElement(result, b_.CreateZExtOrTrunc(values[i], scalar), i);
+  }
+  return result;
+}
+
+llvm::Value* ThreadsBuilder::value_of(const Parameter& parameter, llvm::Type* type, const Three& position) {
+  llvm::Value* one = b_.getInt32(1);
+  auto number = [&](llvm::Value* value) { return shaped(type, {value, one, one}); };
+  switch (parameter.role) {
+    case Role::kBuffer:
+    case Role::kThreadgroupBuffer:
+      return nullptr;
+    case Role::kPositionInGrid:
+      return shaped(type, position);
+    case Role::kPositionInThreadgroup:
+      return shaped(type, within_);
+    case Role::kThreadgroupPosition:
+      return shaped(type, group_);
+    case Role::kThreadgroupsPerGrid:
+      return shaped(type, groups_);
+    case Role::kThreadsPerGrid:
+      return shaped(type, grid_);
+    case Role::kThreadsPerThreadgroup:
+      return shaped(type, size_);
+    case Role::kFullThreadsPerThreadgroup:
+      return shaped(type, full_);
+    case Role::kIndexInThreadgroup:
+      return number(index_);
+    case Role::kIndexInSimdgroup:
+      return number(b_.CreateAnd(index_, engine::kLanes - 1));
+    case Role::kSimdgroupIndex:
+      return number(b_.CreateUDiv(index_, b_.getInt32(engine::kLanes)));
+    case Role::kIndexInQuadgroup:
+      return number(b_.CreateAnd(index_, 3));
+    case Role::kQuadgroupIndex:
+      return number(b_.CreateLShr(index_, 2));
+    case Role::kThreadsPerSimdgroup:
+      return number(b_.getInt32(engine::kLanes));
+    case Role::kSimdgroupsPerThreadgroup: {
+      llvm::Value* threads = b_.CreateMul(size_[0], b_.CreateMul(size_[1], size_[2]));
+      return number(b_.CreateUDiv(b_.CreateAdd(threads, b_.getInt32(engine::kLanes - 1)), b_.getInt32(engine::kLanes)));
+    }
+  }
+  return nullptr;
+}
+
+llvm::SmallVector<llvm::Value*> ThreadsBuilder::arguments(llvm::Function* kernel, const Three& position) {
+  for (unsigned i = 0; i < 3; ++i) within_[i] = b_.CreateSub(position[i], first_[i], "", true);
+  index_ =
+      b_.CreateAdd(within_[0], b_.CreateMul(size_[0], b_.CreateAdd(within_[1], b_.CreateMul(size_[1], within_[2]))));
+  llvm::SmallVector<llvm::Value*> values;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    llvm::Type* type = kernel->getArg(static_cast<unsigned>(i))->getType();
+    llvm::Value* value = pointers_[i];
+    if (value == nullptr) {
+      value = value_of(parameters_[i], type, position);
+    } else if (value->getType() != type) {
+      value = b_.CreateAddrSpaceCast(value, type);
+    }
+    values.push_back(value);
+  }
+  values.push_back(b_.CreateAddrSpaceCast(memory_, kernel->getArg(kernel->arg_size() - 1)->getType()));
+  return values;
+}
+
+void ThreadsBuilder::loops(llvm::function_ref<void(const Three& position)> body, llvm::MDNode* parallel) {
+  llvm::LLVMContext& context = module_.getContext();
+  std::array<llvm::BasicBlock*, 3> head;
+  std::array<llvm::BasicBlock*, 3> done;
+  std::array<llvm::PHINode*, 3> counter;
+  Three last;
+  for (unsigned i = 0; i < 3; ++i) last[i] = b_.CreateAdd(first_[i], size_[i], "", true);
+  for (unsigned i = 3; i-- > 0;) {
+    llvm::BasicBlock* before = b_.GetInsertBlock();
+    head[i] = llvm::BasicBlock::Create(context, "loop", run_);
+    done[i] = llvm::BasicBlock::Create(context, "done", run_);
+    b_.CreateCondBr(b_.CreateICmpULT(first_[i], last[i]), head[i], done[i]);
+    b_.SetInsertPoint(head[i]);
+    counter[i] = b_.CreatePHI(b_.getInt32Ty(), 2);
+    counter[i]->addIncoming(first_[i], before);
+  }
+  body({counter[0], counter[1], counter[2]});
+  for (unsigned i = 0; i < 3; ++i) {
+    llvm::Value* next = b_.CreateAdd(counter[i], b_.getInt32(1), "", true);
+    counter[i]->addIncoming(next, b_.GetInsertBlock());
+    llvm::BranchInst* branch = b_.CreateCondBr(b_.CreateICmpULT(next, last[i]), head[i], done[i]);
+    if (i == 0 && parallel != nullptr) branch->setMetadata(llvm::LLVMContext::MD_loop, parallel);
+    b_.SetInsertPoint(done[i]);
+  }
+  b_.CreateRetVoid();
+}
+
+}  // namespace anymps::metal::lower

@@ -1,0 +1,59 @@
+// What both routes of dispatch.h share: the frame of "run", its loops over threads, and what a thread is given.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <array>
+#include <span>
+
+#include "metal/lower/dispatch.h"
+
+namespace anymps::metal::lower {
+
+using Three = std::array<llvm::Value*, 3>;
+
+class ThreadsBuilder {
+ public:
+  // Makes "run" with the common parameters and `more` of them, and stands in its first block. `memory` is the index of
+  // the parameter that is the threadgroup's memory.
+  ThreadsBuilder(llvm::Module& module, std::span<const Parameter> parameters, llvm::ArrayRef<llvm::Type*> more,
+                 unsigned memory);
+
+  llvm::IRBuilder<>& b() { return b_; }
+  llvm::Function* run() { return run_; }
+
+  // Nested loops over the threads; `body` is called once, at the innermost level, with a thread's position in the grid.
+  // `parallel`, if there, is put on the innermost loop. Ends "run".
+  void loops(llvm::function_ref<void(const Three& position)> body, llvm::MDNode* parallel);
+
+  // What the kernel is called with for the thread there: all parameters, the memory included.
+  llvm::SmallVector<llvm::Value*> arguments(llvm::Function* kernel, const Three& position);
+  // The thread's index in its threadgroup, of 32 bits; after arguments().
+  llvm::Value* index() { return index_; }
+
+ private:
+  llvm::Value* geometry_field(unsigned field, unsigned axis);
+  llvm::Value* bound(unsigned binding);
+  llvm::Value* shaped(llvm::Type* type, const Three& values);
+  llvm::Value* value_of(const Parameter& parameter, llvm::Type* type, const Three& position);
+
+  llvm::Module& module_;
+  std::span<const Parameter> parameters_;
+  llvm::IRBuilder<> b_;
+  llvm::Function* run_;
+  llvm::Value* bindings_;
+  llvm::Value* geometry_;
+  llvm::Value* memory_;
+  Three group_;  // of this threadgroup: its position, the first thread's position, its size
+  Three first_;
+  Three size_;
+  Three grid_;
+  Three full_;
+  Three groups_;
+  llvm::SmallVector<llvm::Value*> pointers_;  // of the buffers, by parameter; null for others
+  Three within_;
+  llvm::Value* index_ = nullptr;
+};
+
+}  // namespace anymps::metal::lower

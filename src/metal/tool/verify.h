@@ -1,0 +1,15 @@
+// Reads, lowers and compiles kernels, and says how each went.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "metal/library/metallib.h"
+
+namespace anymps::metal {
+
+// {"kernels": [{"name", "route": "thread loop" or "coroutines", "ms", "bytes"} or {"name", "refusal"}], "peak_kib"}:
+// see docs/cli.md. No cache is looked at.
+std::string verify_as_json(std::span<const FunctionEntry> functions);
+
+}  // namespace anymps::metal
