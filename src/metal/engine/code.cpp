@@ -42,9 +42,7 @@ class Linker {
 
  private:
   Linker() {
-    // Where vectorised and half-precision arithmetic calls; absent on some systems, and then not called either.
-    dlopen("libmvec.so.1", RTLD_NOW | RTLD_GLOBAL);
-    dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);
+    dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);  // what kernels call
     jit_ = llvm::cantFail(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(host_target()).create());
     shared_ = &llvm::cantFail(jit_->createJITDylib("shared"));
     shared_->addGenerator(llvm::cantFail(

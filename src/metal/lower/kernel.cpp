@@ -1,6 +1,5 @@
 #include "metal/lower/kernel.h"
 
-#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -24,11 +23,8 @@ namespace {
 // LLVM's analyses and pipelines, made for one module.
 class Optimiser {
  public:
-  explicit Optimiser(llvm::TargetMachine& target) : builder_(&target, tuning()), library_(target.getTargetTriple()) {
-    if (target.getTargetTriple().isX86()) {
-      library_.addVectorizableFunctionsFromVecLib(llvm::TargetLibraryInfoImpl::LIBMVEC_X86, target.getTargetTriple());
-    }
-    functions_.registerPass([this] { return llvm::TargetLibraryAnalysis(library_); });
+  // No library of vector mathematics: a thread's result must not depend on whether its loop was vectorised.
+  explicit Optimiser(llvm::TargetMachine& target) : builder_(&target, tuning()) {
     builder_.registerModuleAnalyses(modules_);
     builder_.registerCGSCCAnalyses(components_);
     builder_.registerFunctionAnalyses(functions_);
@@ -83,7 +79,6 @@ class Optimiser {
   }
 
   llvm::PassBuilder builder_;
-  llvm::TargetLibraryInfoImpl library_;
   llvm::LoopAnalysisManager loops_;
   llvm::FunctionAnalysisManager functions_;
   llvm::CGSCCAnalysisManager components_;

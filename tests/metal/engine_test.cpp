@@ -1,0 +1,342 @@
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "air_text.h"
+#include "metal/engine/compiler.h"
+#include "metal/pipeline.h"
+
+namespace anymps::metal {
+namespace {
+
+using testing::AirText;
+using testing::OwnedFunction;
+
+// Runs "k" over `threads` in groups of `group` with these buffers, and returns the route it took.
+lower::Route run(const AirText& air, std::vector<void*> buffers, std::uint32_t threads, std::uint32_t group,
+                 const lower::LoweringOptions& options = {}) {
+  const OwnedFunction function(air);
+  const auto pipeline = make_pipeline(function.entry, options);
+  Launch launch;
+  std::copy(buffers.begin(), buffers.end(), launch.buffers.begin());
+  pipeline->launch(launch, {threads, 1, 1}, {group, 1, 1});
+  return pipeline->route();
+}
+
+std::vector<float> counting(std::size_t count) {
+  std::vector<float> values(count);
+  std::iota(values.begin(), values.end(), 0.0F);
+  return values;
+}
+
+constexpr const char* kLoadOwn = R"(
+  %i = zext i32 %thread_position_in_grid to i64
+  %from = getelementptr float, ptr addrspace(1) %b1, i64 %i
+  %to = getelementptr float, ptr addrspace(1) %b0, i64 %i
+  %x = load float, ptr addrspace(1) %from, align 4
+)";
+
+AirText unary(const std::string& outside, const std::string& compute) {
+  return AirText()
+      .buffers(2)
+      .builtin("thread_position_in_grid")
+      .outside(outside)
+      .body(kLoadOwn + compute + "  store float %y, ptr addrspace(1) %to, align 4\n  ret void\n");
+}
+
+TEST(Engine, APlainKernelIsALoopOverItsThreads) {
+  std::vector<float> in = counting(1000);
+  std::vector<float> out(1000, -1);
+  EXPECT_EQ(run(unary("", "  %y = fadd float %x, 1.0\n"), {out.data(), in.data()}, 1000, 256),
+            lower::Route::kThreadLoop);
+  for (std::size_t i = 0; i < 1000; ++i) ASSERT_EQ(out[i], in[i] + 1) << i;
+}
+
+TEST(Engine, ThreadsBeyondTheGridDoNotRun) {
+  std::vector<float> in = counting(300);
+  std::vector<float> out(300, -1);
+  run(unary("", "  %y = fadd float %x, 1.0\n"), {out.data(), in.data()}, 259, 256);
+  EXPECT_EQ(out[258], 259);
+  EXPECT_EQ(out[259], -1);
+}
+
+TEST(Engine, APlainKernelAsCoroutinesIsTheSame) {
+  std::vector<float> in = counting(777);
+  std::vector<float> loop(777);
+  std::vector<float> coroutines(777);
+  const AirText air = unary("declare float @air.sin.f32(float)", "  %y = call float @air.sin.f32(float %x)\n");
+  run(air, {loop.data(), in.data()}, 777, 128);
+  EXPECT_EQ(run(air, {coroutines.data(), in.data()}, 777, 128, {.constants = {}, .force_coroutines = true}),
+            lower::Route::kCoroutines);
+  EXPECT_EQ(loop, coroutines);
+}
+
+TEST(Engine, PositionsAndIndices) {
+  const std::pair<const char*, std::uint32_t (*)(std::uint32_t)> builtins[] = {
+      {"thread_position_in_threadgroup", [](std::uint32_t i) { return i % 64; }},
+      {"threadgroup_position_in_grid", [](std::uint32_t i) { return i / 64; }},
+      {"threads_per_grid", [](std::uint32_t) { return 100U; }},
+      {"threadgroups_per_grid", [](std::uint32_t) { return 2U; }},
+      {"threads_per_threadgroup", [](std::uint32_t i) { return i < 64 ? 64U : 36U; }},
+      {"dispatch_threads_per_threadgroup", [](std::uint32_t) { return 64U; }},
+      {"thread_index_in_threadgroup", [](std::uint32_t i) { return i % 64; }},
+      {"thread_index_in_simdgroup", [](std::uint32_t i) { return i % 32; }},
+      {"simdgroup_index_in_threadgroup", [](std::uint32_t i) { return i % 64 / 32; }},
+      {"threads_per_simdgroup", [](std::uint32_t) { return 32U; }},
+      {"simdgroups_per_threadgroup", [](std::uint32_t) { return 2U; }},
+      {"thread_index_in_quadgroup", [](std::uint32_t i) { return i % 4; }},
+      {"quadgroup_index_in_threadgroup", [](std::uint32_t i) { return i % 64 / 4; }},
+  };
+  for (const auto& [name, expected] : builtins) {
+    for (const bool coroutines : {false, true}) {
+      std::vector<std::uint32_t> out(100, 12345);
+      run(AirText()
+              .buffers(1)
+              .builtin("thread_position_in_grid")
+              .builtin(name)
+              .body("  %i = zext i32 %thread_position_in_grid to i64\n"
+                    "  %to = getelementptr i32, ptr addrspace(1) %b0, i64 %i\n"
+                    "  store i32 %" +
+                    std::string(name) + ", ptr addrspace(1) %to, align 4\n  ret void\n"),
+          {out.data()}, 100, 64, {.constants = {}, .force_coroutines = coroutines});
+      for (std::uint32_t i = 0; i < 100; ++i) ASSERT_EQ(out[i], expected(i)) << name << " " << i;
+    }
+  }
+}
+
+// Reverses each threadgroup through its memory.
+TEST(Engine, ABarrierComesBetweenWritingAndReading) {
+  const AirText air = AirText()
+                          .buffers(2)
+                          .builtin("thread_position_in_grid")
+                          .builtin("thread_position_in_threadgroup")
+                          .builtin("threads_per_threadgroup")
+                          .outside(
+                              "@shared = internal addrspace(3) global [256 x float] undef, align 4\n"
+                              "declare void @air.wg.barrier(i32, i32)")
+                          .body(std::string(kLoadOwn) + R"(
+  %l = zext i32 %thread_position_in_threadgroup to i64
+  %place = getelementptr [256 x float], ptr addrspace(3) @shared, i64 0, i64 %l
+  store float %x, ptr addrspace(3) %place, align 4
+  call void @air.wg.barrier(i32 2, i32 1)
+  %last = sub i32 %threads_per_threadgroup, 1
+  %mirror = sub i32 %last, %thread_position_in_threadgroup
+  %m = zext i32 %mirror to i64
+  %there = getelementptr [256 x float], ptr addrspace(3) @shared, i64 0, i64 %m
+  %y = load float, ptr addrspace(3) %there, align 4
+  store float %y, ptr addrspace(1) %to, align 4
+  ret void
+)");
+  std::vector<float> in = counting(600);
+  std::vector<float> out(600);
+  EXPECT_EQ(run(air, {out.data(), in.data()}, 600, 256), lower::Route::kCoroutines);
+  for (std::size_t i = 0; i < 600; ++i) {
+    const std::size_t first = i / 256 * 256;
+    const std::size_t size = std::min<std::size_t>(256, 600 - first);
+    ASSERT_EQ(out[i], in[first + size - 1 - (i - first)]) << i;
+  }
+}
+
+TEST(Engine, ThreadgroupMemoryThatStartsAsZeroDoesSoForEachGroup) {
+  const AirText air = AirText()
+                          .buffers(1)
+                          .builtin("thread_position_in_grid")
+                          .outside(
+                              "@sum = internal addrspace(3) global i32 0, align 4\n"
+                              "declare void @air.wg.barrier(i32, i32)\n"
+                              "declare i32 @air.atomic.local.add.u.i32(ptr addrspace(3), i32, i32, i32, i1)")
+                          .body(R"(
+  %old = call i32 @air.atomic.local.add.u.i32(ptr addrspace(3) @sum, i32 1, i32 0, i32 1, i1 true)
+  call void @air.wg.barrier(i32 2, i32 1)
+  %y = load i32, ptr addrspace(3) @sum, align 4
+  %i = zext i32 %thread_position_in_grid to i64
+  %to = getelementptr i32, ptr addrspace(1) %b0, i64 %i
+  store i32 %y, ptr addrspace(1) %to, align 4
+  ret void
+)");
+  std::vector<std::uint32_t> out(320);
+  run(air, {out.data()}, 320, 64);
+  for (const std::uint32_t count : out) ASSERT_EQ(count, 64U);
+}
+
+// `lanes` of `in` are what a simdgroup gives; the answer is what each lane gets.
+std::vector<float> simdgroup(const std::string& function, const std::string& operands, const std::vector<float>& in) {
+  std::vector<float> given = in;
+  std::vector<float> out(in.size());
+  const std::string declared = operands.empty() ? "float" : "float, i16";
+  run(unary("declare float @" + function + "(" + declared + ")",
+            "  %y = call float @" + function + "(float %x" + operands + ")\n"),
+      {out.data(), given.data()}, static_cast<std::uint32_t>(in.size()), 32);
+  return out;
+}
+
+TEST(Engine, SimdgroupArithmetic) {
+  const std::vector<float> in = counting(32);
+  EXPECT_EQ(simdgroup("air.simd_sum.f32", "", in), std::vector<float>(32, 496));
+  EXPECT_EQ(simdgroup("air.simd_max.f32", "", in), std::vector<float>(32, 31));
+  EXPECT_EQ(simdgroup("air.simd_min.f32", "", in), std::vector<float>(32, 0));
+  const std::vector<float> inclusive = simdgroup("air.simd_prefix_inclusive_sum.f32", "", in);
+  const std::vector<float> exclusive = simdgroup("air.simd_prefix_exclusive_sum.f32", "", in);
+  const std::vector<float> quads = simdgroup("air.quad_sum.f32", "", in);
+  for (std::size_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(inclusive[i], static_cast<float>(i * (i + 1) / 2)) << i;
+    EXPECT_EQ(exclusive[i], static_cast<float>(i * (i + 1) / 2 - i)) << i;
+    EXPECT_EQ(quads[i], static_cast<float>(16 * (i / 4) + 6)) << i;
+  }
+}
+
+TEST(Engine, SimdgroupsOfFewerLanesCombineThoseAlone) {
+  const std::vector<float> out = simdgroup("air.simd_sum.f32", "", counting(40));
+  EXPECT_EQ(out[0], 496);
+  EXPECT_EQ(out[39], 32 + 33 + 34 + 35 + 36 + 37 + 38 + 39);
+}
+
+TEST(Engine, Shuffles) {
+  const std::vector<float> in = counting(32);
+  const auto expect = [&](const char* function, const char* operand, auto lane_of) {
+    const std::vector<float> out = simdgroup(function, operand, in);
+    for (int i = 0; i < 32; ++i) ASSERT_EQ(out[static_cast<std::size_t>(i)], lane_of(i)) << function << " " << i;
+  };
+  expect("air.simd_shuffle.f32", ", i16 5", [](int) { return 5; });
+  expect("air.simd_broadcast.f32", ", i16 9", [](int) { return 9; });
+  expect("air.simd_shuffle_xor.f32", ", i16 1", [](int i) { return i ^ 1; });
+  expect("air.simd_shuffle_down.f32", ", i16 3", [](int i) { return i + 3 < 32 ? i + 3 : i; });
+  expect("air.simd_shuffle_up.f32", ", i16 3", [](int i) { return i >= 3 ? i - 3 : i; });
+  expect("air.simd_shuffle_rotate_down.f32", ", i16 3", [](int i) { return (i + 3) % 32; });
+  expect("air.simd_shuffle_rotate_up.f32", ", i16 3", [](int i) { return (i + 29) % 32; });
+  expect("air.quad_shuffle_xor.f32", ", i16 2", [](int i) { return i ^ 2; });
+  expect("air.quad_broadcast.f32", ", i16 1", [](int i) { return i / 4 * 4 + 1; });
+}
+
+// if (lane < 5) y = simd_sum(x): the lanes that are there add up, the others go by.
+TEST(Engine, AnOperationInABranchIsOfTheLanesThatTookIt) {
+  const AirText air = AirText()
+                          .buffers(2)
+                          .builtin("thread_position_in_grid")
+                          .outside("declare float @air.simd_sum.f32(float)")
+                          .body(std::string(kLoadOwn) + R"(
+  store float -1.0, ptr addrspace(1) %to, align 4
+  %few = icmp ult i32 %thread_position_in_grid, 5
+  br i1 %few, label %then, label %end
+then:
+  %y = call float @air.simd_sum.f32(float %x)
+  store float %y, ptr addrspace(1) %to, align 4
+  br label %end
+end:
+  ret void
+)");
+  std::vector<float> in = counting(32);
+  std::vector<float> out(32);
+  run(air, {out.data(), in.data()}, 32, 32);
+  EXPECT_EQ(out[4], 10);
+  EXPECT_EQ(out[5], -1);
+}
+
+// c = a * b + c, with matrices loaded and stored by the simdgroup.
+TEST(Engine, MatricesOfEightByEight) {
+  const std::string m = "<64 x float>";
+  const std::string load = "@air.simdgroup_matrix_8x8_load.v64f32.p1f32";
+  const std::string place = "<2 x i64> <i64 8, i64 8>, <2 x i64> <i64 1, i64 8>, <2 x i64> zeroinitializer";
+  const AirText air =
+      AirText()
+          .buffers(3)
+          .outside("declare " + m + " " + load + "(ptr addrspace(1), <2 x i64>, <2 x i64>, <2 x i64>)\n" +
+                   "declare void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(" + m +
+                   ", ptr addrspace(1), <2 x i64>, <2 x i64>, <2 x i64>)\n" + "declare " + m +
+                   " @air.simdgroup_matrix_8x8_multiply_accumulate.v64f32.v64f32.v64f32.v64f32(" + m + ", " + m + ", " +
+                   m + ")")
+          .body("  %a = call " + m + " " + load + "(ptr addrspace(1) %b0, " + place + ")\n" + "  %b = call " + m + " " +
+                load + "(ptr addrspace(1) %b1, " + place + ")\n" + "  %c = call " + m + " " + load +
+                "(ptr addrspace(1) %b2, " + place + ")\n" + "  %d = call " + m +
+                " @air.simdgroup_matrix_8x8_multiply_accumulate.v64f32.v64f32.v64f32.v64f32(" + m + " %a, " + m +
+                " %b, " + m + " %c)\n" + "  call void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(" + m +
+                " %d, ptr addrspace(1) %b2, " + place + ")\n  ret void\n");
+  std::vector<float> a(64);
+  std::vector<float> b(64);
+  std::vector<float> c(64);
+  for (std::size_t i = 0; i < 64; ++i) {
+    a[i] = static_cast<float>(i % 7);
+    b[i] = static_cast<float>(i % 5) - 2;
+    c[i] = static_cast<float>(i);
+  }
+  std::vector<float> expected = c;
+  for (std::size_t r = 0; r < 8; ++r) {
+    for (std::size_t k = 0; k < 8; ++k) {
+      for (std::size_t j = 0; j < 8; ++j) expected[8 * r + j] += a[8 * r + k] * b[8 * k + j];
+    }
+  }
+  run(air, {a.data(), b.data(), c.data()}, 32, 32);
+  EXPECT_EQ(c, expected);
+}
+
+TEST(Engine, FunctionConstantsAreWhatTheLaunchSays) {
+  const AirText air = unary(
+      "@scale.MTL_FC_INIT_3_f = internal addrspace(2) externally_initialized constant float undef, align 4\n"
+      "!air.function_constants = !{!102}\n"
+      "!102 = !{ptr addrspace(2) @scale.MTL_FC_INIT_3_f, !\"float\", !\"scale\", i32 3, i1 true}",
+      "  %s = load float, ptr addrspace(2) @scale.MTL_FC_INIT_3_f, align 4\n  %y = fmul float %x, %s\n");
+  std::vector<float> in = counting(10);
+  std::vector<float> out(10);
+  run(air, {out.data(), in.data()}, 10, 10, {.constants = {{3, std::bit_cast<std::uint32_t>(2.5F)}}});
+  EXPECT_EQ(out[4], 10);
+}
+
+TEST(Engine, ConversionsSaturate) {
+  const AirText air = AirText()
+                          .buffers(2)
+                          .builtin("thread_position_in_grid")
+                          .outside("declare i8 @air.convert.s.i8.f.f32(float)")
+                          .body(std::string(kLoadOwn) + R"(
+  %c = call i8 @air.convert.s.i8.f.f32(float %x)
+  %y = sitofp i8 %c to float
+  store float %y, ptr addrspace(1) %to, align 4
+  ret void
+)");
+  std::vector<float> in = {1000, -1000, 1.9F, -1.9F, std::nanf("")};
+  std::vector<float> out(5);
+  run(air, {out.data(), in.data()}, 5, 5);
+  EXPECT_EQ(out, (std::vector<float>{127, -128, 1, -1, 0}));
+}
+
+std::string refusal(const AirText& air, const Launch& launch = {}, Size group = {32, 1, 1}) {
+  const OwnedFunction function(air);
+  try {
+    make_pipeline(function.entry, {})->launch(launch, {32, 1, 1}, group);
+    return "";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+TEST(Engine, RefusesWhatItCannotDo) {
+  EXPECT_EQ(refusal(unary("declare float @air.mystery.f32(float)", "  %y = call float @air.mystery.f32(float %x)\n")),
+            "k: it calls air.mystery.f32, which is not known here");
+  EXPECT_EQ(refusal(unary("declare float @air.simd_mystery.f32(float)",
+                          "  %y = call float @air.simd_mystery.f32(float %x)\n")),
+            "k: no way to run air.simd_mystery.f32");
+  const AirText fine = unary("", "  %y = fadd float %x, 1.0\n");
+  EXPECT_EQ(refusal(fine), "k: nothing is bound to argument 0 (float b0)");
+  EXPECT_EQ(refusal(fine, {}, {2000, 1, 1}), "k: a threadgroup of 2000 threads; it takes 1 to 1024");
+}
+
+TEST(CompiledKernel, GoesThroughBytesAndBack) {
+  const OwnedFunction function(
+      unary("declare float @air.simd_sum.f32(float)", "  %y = call float @air.simd_sum.f32(float %x)\n"));
+  const engine::CompiledKernel kernel = engine::compile_kernel(function.bytes, "k", {});
+  const std::vector<std::byte> bytes = engine::pack(kernel);
+  const auto back = engine::unpack(bytes);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->object, kernel.object);
+  ASSERT_EQ(back->points.size(), 1U);
+  EXPECT_EQ(back->points[0].meeting, engine::Meeting::kSum);
+  for (std::size_t size = 0; size < 40; ++size) {
+    EXPECT_FALSE(engine::unpack(std::span(bytes).first(size))) << size;
+  }
+}
+
+}  // namespace
+}  // namespace anymps::metal
