@@ -198,6 +198,12 @@ TEST(Signature, RefusesParametersThatDoNotFitTheirKind) {
             std::string::npos);
 }
 
+TEST(Signature, RefusesOneParameterTwice) {
+  Parts parts;
+  parts.alpha = parts.out;
+  EXPECT_NE(refusal_of(parts).find("does not go through the parameters in order"), std::string::npos);
+}
+
 TEST(Signature, RefusesBindingsThatMetalDoesNotHave) {
   for (const char* place : {"i32 31, i32 1", "i32 30, i32 2", "i32 4294967295, i32 2", "i32 0, i32 0"}) {
     Parts parts;
