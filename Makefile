@@ -99,7 +99,7 @@ asan: build/.debian ## the C++ tests under AddressSanitizer and UndefinedBehavio
 	UBSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/asan --output-on-failure
 
 tsan: build/.debian ## the C++ tests under ThreadSanitizer
-	cmake -S . -B build/tsan -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_TESTS=ON -DANYMPS_SANITIZE=thread >/dev/null
+	cmake -S . -B build/tsan -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_WITH_METAL=OFF -DANYMPS_BUILD_TESTS=ON -DANYMPS_SANITIZE=thread >/dev/null
 	cmake --build build/tsan --target gpu_tests lab_tests
 	TSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/tsan --output-on-failure
 

@@ -51,8 +51,8 @@ def main() -> int:
     parser.add_argument("--wheel", type=pathlib.Path, help="a macOS wheel that is there already")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        with zipfile.ZipFile(options.wheel or download(options.torch, scratch)) as wheel:
-            image = wheel.read(IMAGE)
+        wheel = options.wheel or download(options.torch, scratch)
+        image = zipfile.ZipFile(wheel).read(IMAGE)
     options.folder.mkdir(parents=True, exist_ok=True)
     found = 0
     for found, library in enumerate(libraries(image), start=1):

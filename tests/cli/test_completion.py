@@ -25,7 +25,9 @@ def complete_in_bash(call, line: list[str], cwd) -> set[str]:
     return set(answer.stdout.split())
 
 
-@pytest.mark.parametrize("verbs", [(), ("run",), ("size",), ("macs",), ("env",), ("cache",), ("completion",)])
+@pytest.mark.parametrize(
+    "verbs", [(), ("run",), ("size",), ("macs",), ("metal",), ("metal", "list"), ("env",), ("cache",), ("completion",)]
+)
 def test_bash_offers_what_help_lists(call, tmp_path, verbs):
     expected = words_in_help(call, *verbs)
     assert expected
@@ -39,6 +41,7 @@ def test_bash_offers_files_where_a_file_is_meant(call, tmp_path):
     (tmp_path / "runs").mkdir()
     assert complete_in_bash(call, ["anymps", "run", ""], tmp_path) == {"train.py", "runs", "tmp"}
     assert complete_in_bash(call, ["anymps", "run", "--json", "tr"], tmp_path) == {"train.py"}
+    assert complete_in_bash(call, ["anymps", "metal", "list", "tr"], tmp_path) == {"train.py"}
     assert complete_in_bash(call, ["anymps", "run", "--keep", ""], tmp_path) == {"runs", "tmp"}
     assert complete_in_bash(call, ["anymps", "run", "--versus", ""], tmp_path) == set()
     assert complete_in_bash(call, ["anymps", "ca"], tmp_path) == {"cache"}
@@ -48,7 +51,7 @@ def test_bash_offers_files_where_a_file_is_meant(call, tmp_path):
 @pytest.mark.parametrize("shell", SHELLS)
 def test_every_script_names_every_word(call, shell):
     script = call("completion", shell).stdout
-    for verbs in ((), ("run",), ("size",), ("macs",), ("cache",), ("completion",)):
+    for verbs in ((), ("run",), ("size",), ("macs",), ("metal",), ("metal", "list"), ("cache",), ("completion",)):
         for word in words_in_help(call, *verbs):
             assert re.search(rf"\b{word.lstrip('-')}\b", script), word
 

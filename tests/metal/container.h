@@ -35,7 +35,7 @@ struct TestFunction {
   std::string name;
   std::string bitcode;
   std::uint8_t type = 2;
-  std::vector<Tag> more;  // after those that every function has
+  std::vector<Tag> more = {};  // after those that every function has
 };
 
 inline constexpr std::size_t kTestHeaderBytes = 88;

@@ -193,6 +193,7 @@ TEST(Metallib, RefusesEntriesThatAreNotWhole) {
   EXPECT_NE(with(std::string("add\0", 4), "addx").find("only zero"), std::string::npos);
   EXPECT_NE(with(std::string("add\0", 4), std::string("a\0d\0", 4)).find("only zero"), std::string::npos);
   EXPECT_NE(with("HASH", "TYPE").find("`TYPE` occurs twice"), std::string::npos);
+  EXPECT_NE(with("VERS", "ENDT").find("goes on after its end tag"), std::string::npos);
 
   ByteVector small = two_functions();
   put_at(small, kTestHeaderBytes + 4, std::uint32_t{0});

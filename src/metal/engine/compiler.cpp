@@ -7,15 +7,13 @@
 
 #include <memory>
 
+#include "gpu/code_version.h"
 #include "gpu/compile_cache.h"
 #include "metal/air/module.h"
 #include "metal/engine/host_target.h"
 
 namespace anymps::metal::engine {
 namespace {
-
-// Changes with every change of what lowering makes, so that objects of an older version are not taken for this one's.
-constexpr const char* kLoweringVersion = ANYMPS_VERSION " lowering 1";
 
 lower::Role role_of(const Argument& argument, const std::string& kernel) {
   using lower::Role;
@@ -100,8 +98,10 @@ CompiledKernel compile_kernel(std::span<const std::byte> bitcode, const std::str
 CompiledKernel cached_kernel(std::span<const std::byte> bitcode, const std::string& name,
                              const lower::LoweringOptions& options) {
   const std::string how = name + "\n" + text_of(options);
+  // Of this library: what lowering makes changes with it.
+  static const std::string version = gpu::version_of_code(reinterpret_cast<const void*>(&cached_kernel));
   const gpu::CacheKey key(
-      {.kind = "air-object", .input = bitcode, .options = how, .target = host_name(), .version = kLoweringVersion});
+      {.kind = "air-object", .input = bitcode, .options = how, .target = host_name(), .version = version});
   const gpu::Blob bytes = gpu::compile_cache().get_or_make(
       key, [&] { return gpu::Blob::copy_of(pack(compile_kernel(bitcode, name, options))); });
   if (auto kernel = unpack(bytes.bytes())) return std::move(*kernel);

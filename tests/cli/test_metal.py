@@ -1,0 +1,176 @@
+"""`anymps metal`, on libraries made here and, where there are some, on genuine ones."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+CONTAINER = pathlib.Path(__file__).parents[1] / "metal" / "container.py"
+
+
+@pytest.fixture(scope="module")
+def metal():
+    specification = importlib.util.spec_from_file_location("metal_container", CONTAINER)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def library(metal, tmp_path):
+    path = tmp_path / "small.metallib"
+    path.write_bytes(metal.container({"scale": metal.bitcode()}))
+    return path
+
+
+def test_list_shows_what_a_kernel_asks_for(call, library):
+    answer = call("metal", "list", library)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    lines = [" ".join(line.split()) for line in answer.stdout.splitlines()]
+    assert lines == [
+        "scale kernel, Metal 3.1, AIR 2.6",
+        "buffer 0 read_write device 4 bytes each out: float",
+        "buffer 1 read constant 4 bytes factor: float",
+        "thread_position_in_grid index: uint",
+        "256 bytes of threadgroup memory",
+        "at most 256 threads in a threadgroup",
+        "function constant 3 twice: bool",
+    ]
+
+
+def test_list_as_json(call, library):
+    answer = json.loads(call("metal", "list", "--json", library).stdout)
+    assert answer["version"] == 1
+    (function,) = answer["functions"]
+    out, factor, index = function["arguments"]
+    assert (out["binding"], out["access"], out["address_space"], out["size"]) == (0, "read_write", 1, 4)
+    assert (factor["binding"], factor["buffer_size"], factor["access"]) == (1, 4, "read")
+    assert index == {"kind": "thread_position_in_grid", "name": "index", "type": "uint", "unused": False}
+    assert function["function_constants"] == [{"id": 3, "name": "twice", "required": True, "type": "bool"}]
+    assert (function["threadgroup_bytes"], function["max_total_threads"]) == (256, 256)
+    assert function["denorms_disabled"] and not function["fast_math_disabled"]
+
+
+def test_list_of_some(call, metal, tmp_path):
+    path = tmp_path / "two.metallib"
+    path.write_bytes(metal.container({"scale": metal.bitcode(), "broken": b"no bitcode"}))
+    answer = call("metal", "list", path, "scale")
+    assert answer.returncode == 0 and answer.stdout.startswith("scale ") and "broken" not in answer.stdout
+
+
+def test_one_function_that_cannot_be_read_does_not_hide_the_others(call, metal, tmp_path):
+    path = tmp_path / "two.metallib"
+    path.write_bytes(metal.container({"broken": b"no bitcode", "scale": metal.bitcode()}))
+    answer = call("metal", "list", path)
+    assert answer.returncode == 2
+    assert "refused: broken: its bitcode cannot be read" in answer.stdout
+    assert "out: float" in answer.stdout
+    assert answer.stderr == "anymps: error: 1 of 2 functions are refused\n"
+
+
+def test_what_is_not_known_is_refused_by_name(call, metal, tmp_path):
+    path = tmp_path / "unknown.metallib"
+    path.write_bytes(metal.container({"scale": metal.bitcode("air.amplification_id")}))
+    answer = call("metal", "list", path)
+    assert answer.returncode == 2
+    assert "scale: !air.kernel, arguments, argument 2" in answer.stdout and "`air.amplification_id`" in answer.stdout
+
+
+def test_other_functions_are_listed_by_their_type(call, metal, tmp_path):
+    path = tmp_path / "fragment.metallib"
+    path.write_bytes(metal.container({"shade": b""}, kind=1))
+    answer = call("metal", "list", path)
+    assert (answer.returncode, answer.stdout) == (0, "shade  fragment, Metal 3.1, AIR 2.6\n")
+
+
+def test_disasm_prints_ir(call, library):
+    answer = call("metal", "disasm", library, "scale")
+    assert answer.returncode == 0
+    assert "define void @scale(ptr addrspace(1) %out" in answer.stdout
+    assert "!air.kernel = !{!0}" in answer.stdout
+
+
+def test_a_mistyped_kernel_is_answered_with_the_nearest(call, library):
+    answer = call("metal", "disasm", library, "scael")
+    assert answer.returncode == 2
+    assert "there is no function `scael`; the nearest is `scale`" in answer.stderr
+
+
+@pytest.mark.parametrize("size", [0, 3, 87, 88, 200])
+def test_a_cut_library_is_refused_in_one_line(call, library, size):
+    library.write_bytes(library.read_bytes()[:size])
+    answer = call("metal", "list", library)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr.startswith(f"anymps: error: {library}: offset ") and answer.stderr.count("\n") == 1
+
+
+def test_no_file_is_refused(call, tmp_path):
+    for path in (tmp_path, tmp_path / "none.metallib"):
+        answer = call("metal", "list", path)
+        assert answer.returncode == 2 and answer.stderr.count("\n") == 1
+
+
+def test_every_damaged_module_ends_in_an_answer_or_a_refusal(call, metal, library):
+    """LLVM's reader may crash on these; `anymps` may not."""
+    whole = metal.bitcode()
+    for at in range(40, len(whole), len(whole) // 25):
+        damaged = bytearray(whole)
+        damaged[at] ^= 0xFF
+        library.write_bytes(metal.container({"scale": bytes(damaged)}))
+        answer = call("metal", "list", library)
+        assert answer.returncode in (0, 2), answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("body", "ending"),
+    [("raise(SIGSEGV);", "by SIGSEGV"), ("_exit(1);", "with status 1"), ("grow();", "by SIGABRT")],
+)
+def test_a_crash_of_the_reader_is_a_refusal(anymps, library, tmp_path, body, ending):
+    """A libanymps_metal.so that crashes, or takes 16 GiB, stands in for what bitcode can do to LLVM."""
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("no C++ compiler here")
+    source = tmp_path / "crash.cpp"
+    source.write_text(
+        f"""#include <signal.h>
+            #include <stdlib.h>
+            #include <unistd.h>
+            void grow() {{ for (int i = 0; i < 64; ++i) if (malloc(1 << 28) == nullptr) abort(); }}
+            extern "C" int anymps_metal_tool() {{ {body} return 0; }}"""
+    )
+    beside = tmp_path / "bin"
+    beside.mkdir()
+    executable = shutil.copy(anymps, beside / "anymps")
+    subprocess.run([compiler, "-shared", "-fPIC", source, "-o", beside / "libanymps_metal.so"], check=True)
+    answer = subprocess.run([executable, "metal", "list", library], capture_output=True, text=True)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr.startswith(f"anymps: error: {library}: refused: reading it ended {ending}")
+    assert answer.stderr.count("\n") == 1
+
+
+def test_validation_from_python(anymps, metal, library, monkeypatch):
+    import anymps as package
+
+    monkeypatch.setattr(package._metallib, "_executable", lambda: anymps)
+    package.validate_metallib(library)
+    package.validate_metallib(library.read_bytes())
+    with pytest.raises(ValueError, match="offset 16: the library says that it has"):
+        package.validate_metallib(library.read_bytes()[:-1])
+    with pytest.raises(ValueError, match="1 of 1 functions are refused"):
+        package.validate_metallib(metal.container({"scale": b"no bitcode"}))
+
+
+def test_genuine_libraries(call):
+    folder = os.environ.get("ANYMPS_GENUINE_KERNELS")
+    if not folder:
+        pytest.skip("ANYMPS_GENUINE_KERNELS names no folder; tools/genuine_kernels.py FOLDER makes one")
+    files = sorted(pathlib.Path(folder).glob("torch-2.13.0-*.metallib"))
+    assert len(files) == 2
+    for file in files:
+        functions = json.loads(call("metal", "list", "--json", file).stdout)["functions"]
+        assert len(functions) == 12998
+        assert not [function for function in functions if "error" in function]
