@@ -231,7 +231,8 @@ std::optional<std::string> DiskCache::make_shelf(const fs::path& shelf) const {
     return "cannot make " + folder_.path().string();
   }
   for (const fs::path& folder : {shelf.parent_path(), shelf}) {
-    if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) return problem_with(folder, errno);
+    // A folder that went away meanwhile is for the next attempt.
+    if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST && errno != ENOENT) return problem_with(folder, errno);
   }
   return std::nullopt;
 }
