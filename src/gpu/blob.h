@@ -14,15 +14,15 @@ class Blob {
   Blob() = default;
 
   static Blob copy_of(std::span<const std::byte> bytes) {
-    auto copy = std::make_shared_for_overwrite<std::byte[]>(bytes.size());
+    auto copy = std::make_unique_for_overwrite<std::byte[]>(bytes.size());
     std::copy(bytes.begin(), bytes.end(), copy.get());
     return Blob(std::move(copy), bytes.size());
   }
 
-  // `data` holds `size` bytes at least, aligned as the caller needs them.
-  Blob(std::shared_ptr<const std::byte[]> data, std::size_t size) : data_(std::move(data)), size_(size) {}
+  // A unique_ptr, because what make_shared gives is aligned for bytes only.
+  Blob(std::unique_ptr<std::byte[]> data, std::size_t size) : data_(std::move(data)), size_(size) {}
 
-  // Aligned for any scalar; valid as long as a Blob of these bytes lives.
+  // Aligned as memory from new is, for any scalar; valid as long as a Blob of these bytes lives.
   std::span<const std::byte> bytes() const { return {data_.get(), size_}; }
   std::size_t size() const { return size_; }
 

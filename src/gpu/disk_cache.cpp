@@ -212,7 +212,7 @@ std::optional<Blob> DiskCache::find(const CacheKey& key) const {
   if (size < sizeof(Header) || size > limit_) return damaged();
   Header header;
   const std::size_t length = size - sizeof header;
-  const auto payload = std::make_shared_for_overwrite<std::byte[]>(length);
+  auto payload = std::make_unique_for_overwrite<std::byte[]>(length);
   for (const std::span<std::byte> part :
        {std::as_writable_bytes(std::span(&header, 1)), std::span(payload.get(), length)}) {
     const Read result = read_all(file.get(), part);
@@ -222,7 +222,7 @@ std::optional<Blob> DiskCache::find(const CacheKey& key) const {
   const Header expected = header_for(key, {payload.get(), length});
   if (std::memcmp(&header, &expected, sizeof header) != 0) return damaged();
   renew(file.get(), facts);
-  return Blob(payload, length);
+  return Blob(std::move(payload), length);
 }
 
 std::optional<std::string> DiskCache::make_shelf(const fs::path& shelf) const {
@@ -231,7 +231,8 @@ std::optional<std::string> DiskCache::make_shelf(const fs::path& shelf) const {
     return "cannot make " + folder_.path().string();
   }
   for (const fs::path& folder : {shelf.parent_path(), shelf}) {
-    if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) return problem_with(folder, errno);
+    // A folder that went away meanwhile is for the next attempt.
+    if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST && errno != ENOENT) return problem_with(folder, errno);
   }
   return std::nullopt;
 }

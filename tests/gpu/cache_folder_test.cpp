@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <atomic>
 #include <fstream>
 #include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace anymps::gpu {
 namespace {
@@ -115,6 +118,18 @@ TEST_F(CacheFolderTest, FollowsNoLinks) {
   EXPECT_FALSE(cache.clear().refusal);
   EXPECT_FALSE(fs::exists(cache.path()));
   EXPECT_TRUE(fs::exists(base_ / "elsewhere" / "precious"));
+}
+
+// Threads of one process once drafted the tag under one name, and all but one failed.
+TEST_F(CacheFolderTest, ManyThreadsMakeItAtOnce) {
+  for (int round = 0; round < 50; ++round) {
+    const CacheFolder cache(base_ / ("cache" + std::to_string(round)));
+    std::atomic<int> made{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) threads.emplace_back([&] { made += cache.make(); });
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_EQ(made, 4) << round;
+  }
 }
 
 }  // namespace

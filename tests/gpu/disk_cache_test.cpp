@@ -74,6 +74,20 @@ TEST_F(DiskCacheTest, FindsWhatAnotherPut) {
   EXPECT_TRUE(folder_.is_ours());
 }
 
+// Readers of object files refuse what is not aligned.
+TEST_F(DiskCacheTest, WhatIsFoundIsAligned) {
+  const auto aligned = [](const Blob& blob) {
+    return reinterpret_cast<std::uintptr_t>(blob.bytes().data()) % alignof(std::max_align_t) == 0;
+  };
+  for (unsigned i = 0; i < 64; ++i) {
+    cache().put(key(i), bytes_of(std::string(i, 'x')));
+    const auto found = cache().find(key(i));
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(aligned(*found)) << i;
+    EXPECT_TRUE(aligned(Blob::copy_of(found->bytes()))) << i;
+  }
+}
+
 TEST_F(DiskCacheTest, AnEntryWithAnyByteChangedIsAbsentAndRemoved) {
   DiskCache cache = this->cache();
   cache.put(key(1), bytes_of("payload"));
