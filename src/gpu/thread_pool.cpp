@@ -27,7 +27,7 @@ struct Job {
   const std::size_t range;
   std::atomic<std::size_t> next{0};
   std::atomic<bool> failed{false};
-  std::exception_ptr failure;
+  std::exception_ptr failure{};
   unsigned helpers = 0;
 
   void run() {
@@ -121,7 +121,7 @@ void ThreadPool::parallel_for(std::size_t count, std::size_t grain, const Body& 
     body(0, count);
     return;
   }
-  Job job{body, count, range};
+  Job job{.body = body, .count = count, .range = range};
   workers().help(job, (count - 1) / range);
   if (job.failure) std::rethrow_exception(job.failure);
 }
