@@ -12,6 +12,7 @@
 #include "lab/child.h"
 #include "lab/python.h"
 #include "lab/run_summary.h"
+#include "metal/tool/tool.h"
 
 namespace anymps::lab {
 namespace fs = std::filesystem;
@@ -19,8 +20,7 @@ namespace {
 
 constexpr const char* kLibrary = "libanymps_metal.so";
 constexpr const char* kDoor = "anymps_metal_tool";
-using Sink = void (*)(void* state, const char* text, std::size_t size);
-using Door = int (*)(std::size_t count, const char* const* words, Sink sink, void* state);
+using Door = decltype(&anymps_metal_tool);
 
 // A library of 13,000 kernels takes 6 s and 0.3 GB.
 constexpr rlim_t kSeconds = 120;
@@ -30,7 +30,7 @@ enum ChildStatus : int { kAnswered = 0, kRefused = 2, kNoLibrary = 3 };
 
 // Asks without importing, and not in this folder.
 constexpr const char* kWhereIsAnymps =
-    "import sys; sys.path.pop(0)\n"
+    "import sys; sys.path = [folder for folder in sys.path if folder]\n"
     "import importlib.util\n"
     "found = importlib.util.find_spec('anymps')\n"
     "print(found.submodule_search_locations[0] if found else '', end='')";
