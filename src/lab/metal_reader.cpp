@@ -22,7 +22,7 @@ constexpr const char* kLibrary = "libanymps_metal.so";
 constexpr const char* kDoor = "anymps_metal_tool";
 using Door = decltype(&anymps_metal_tool);
 
-// A library of 13,000 kernels takes 6 s and 0.3 GB.
+// A library of 13,000 kernels takes about 6 s and 0.2 GB.
 constexpr rlim_t kSeconds = 120;
 constexpr rlim_t kBytes = 4ULL << 30U;
 
