@@ -81,8 +81,12 @@ class MpsHooks final : public at::MPSHooksInterface {
   c10::Allocator* getPinnedMemoryAllocator() const override { return pinned_allocator(); }
   bool isPinnedPtr(const void* pointer) const override { return is_pinned(pointer); }
   void emptyCache() const override { empty_cache(); }
-  std::size_t getCurrentAllocatedMemory() const override { return gpu::UnifiedMemory::instance().ledger().allocated_bytes(); }
-  std::size_t getDriverAllocatedMemory() const override { return gpu::UnifiedMemory::instance().ledger().reserved_bytes(); }
+  std::size_t getCurrentAllocatedMemory() const override {
+    return gpu::UnifiedMemory::instance().ledger().allocated_bytes();
+  }
+  std::size_t getDriverAllocatedMemory() const override {
+    return gpu::UnifiedMemory::instance().ledger().reserved_bytes();
+  }
   std::size_t getRecommendedMaxMemory() const override { return gpu::device_facts().recommended_working_set; }
   std::size_t getMaxBufferLength() const override { return gpu::device_facts().max_buffer_length; }
   void setMemoryFraction(double ratio) const override { set_memory_fraction(ratio); }
