@@ -174,3 +174,34 @@ def test_genuine_libraries(call):
         functions = json.loads(call("metal", "list", "--json", file).stdout)["functions"]
         assert len(functions) == 12998
         assert not [function for function in functions if "error" in function]
+
+
+def test_verify_says_by_which_route(call, library):
+    answer = call("metal", "verify", library)
+    assert answer.returncode == 0, answer.stderr
+    assert [line.split() for line in answer.stdout.splitlines()[:4]] == [
+        ["kernels", "1"],
+        ["thread", "loop", "1"],
+        ["coroutines", "0"],
+        ["refused", "0"],
+    ]
+
+
+def test_verify_names_what_it_refuses(call, metal, tmp_path):
+    path = tmp_path / "two.metallib"
+    path.write_bytes(
+        metal.container({"scale": metal.bitcode(), "other": metal.bitcode("air.quadgroups_per_threadgroup")})
+    )
+    answer = call("metal", "verify", "--json", path)
+    assert answer.returncode == 2
+    found = json.loads(answer.stdout)
+    assert (found["kernels"], found["thread_loops"]) == (2, 1)
+    ((reason, names),) = found["refusals"].items()
+    assert names == ["other"]
+    assert reason
+
+
+def test_a_sample_that_is_none_is_refused(call, library):
+    answer = call("metal", "verify", "--sample", "some", library)
+    assert answer.returncode == 2
+    assert "--sample takes a share such as 1/10, not some" in answer.stderr
