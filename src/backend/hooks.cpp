@@ -24,14 +24,20 @@ bool is_on_macos_or_newer(unsigned major, unsigned minor) {
   };
   switch (major) {
     case 26:
-      if (minor != 0) TORCH_WARN("Can't check whether running on 26.", minor, "+ returning one for 26.0+");
+      if (minor != 0) {
+        TORCH_WARN("Can't check whether running on 26.", minor, "+ returning one for 26.0+");
+      }
       return at_least(26, 0);
     case 15:
-      if (minor > 1) TORCH_WARN("Can't check whether running on 15.", minor, "+ returning one for 15.1+");
+      if (minor > 1) {
+        TORCH_WARN("Can't check whether running on 15.", minor, "+ returning one for 15.1+");
+      }
       return at_least(15, minor == 0 ? 0 : 1);
     case 14:
       if (minor == 0) return true;
-      if (minor != 4) TORCH_WARN("Can't check whether running on 14.", minor, "+ returning one for 14.4+");
+      if (minor != 4) {
+        TORCH_WARN("Can't check whether running on 14.", minor, "+ returning one for 14.4+");
+      }
       return at_least(14, 4);
     case 13:
       return true;
