@@ -35,7 +35,7 @@ def test_version(call):
         (["rnu", "train.py"], "`run`"),
         (["cash"], "`cache`"),
         (["cache", "cler"], "`clear`"),
-        (["cache"], "info, clear"),
+        (["cache"], "info, trim, clear"),
         (["train.py"], "anymps run train.py"),
         (["run"], "nothing to run"),
         (["run", "--bogus", "train.py"], "--bogus"),
