@@ -32,7 +32,7 @@ CASES = {
     ),
     "bernoulli": (lambda: ones(2).bernoulli_(2.0), RuntimeError, r"expects p to be in \[0, 1\]"),
     "shader": (lambda: torch.mps.compile_shader("x"), NotImplementedError, "docs/limits.md"),
-    "metallib": (lambda: torch.mps.load_metallib(b"MTLB"), NotImplementedError, "docs/limits.md"),
+    "metallib": (lambda: torch.mps.load_metallib(b"MTLB"), RuntimeError, "Failed to load metallib: offset 4"),
     "metallib of a wrong type": (lambda: torch.mps.load_metallib(3), TypeError, "expected bytes or path, got int"),
     "quantised": (lambda: torch.quantize_per_tensor(ones(2), 1.0, 0, torch.qint8), Exception, "."),
     "storage of another device": (lambda: ones(2).set_(torch.ones(2).untyped_storage()), RuntimeError, "must match"),
