@@ -12,7 +12,6 @@
 #include <memory>
 #include <vector>
 
-#include "backend/memory.h"
 #include "backend/metal_door.h"
 #include "gpu/device.h"
 

@@ -1,7 +1,5 @@
 #include "gpu/device.h"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "gpu/mac_profile.h"
+#include "gpu/machine_memory.h"
 
 namespace anymps::gpu {
 namespace {
@@ -27,11 +26,9 @@ DeviceFacts facts_from_environment() {
     facts.core_count = static_cast<unsigned>(chosen.mac->cores.value);
     facts.recommended_working_set = static_cast<std::size_t>(chosen.mac->working_set(chosen.macos).value);
   } else {
-    const auto memory =
-        static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     facts.name = "Apple M2";
     facts.core_count = 10;
-    facts.recommended_working_set = working_set_for(memory, chosen.macos);
+    facts.recommended_working_set = working_set_for(physical_memory(), chosen.macos);
   }
   facts.name += " (anymps)";
   facts.max_buffer_length = max_buffer_for(facts.recommended_working_set);

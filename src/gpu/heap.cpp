@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/round_up.h"
+
 namespace anymps::gpu {
 namespace {
 
@@ -24,10 +26,8 @@ constexpr std::size_t kSmallestExponent = 7;  // 128 bytes: header and one line 
 constexpr std::size_t kLargestExponent = 47;
 constexpr std::size_t kClasses = (kLargestExponent - kSmallestExponent) * kStepsPerDoubling + 1;
 
-// The steps in which the Mac's books count (ledger.h), so that the two figures can be compared.
-constexpr std::size_t kCountedStep = 256;
-
-constexpr std::size_t counted(std::size_t bytes) { return (bytes + kCountedStep - 1) / kCountedStep * kCountedStep; }
+// In the steps of the Mac's books, so that the two figures can be compared.
+constexpr std::size_t counted(std::size_t bytes) { return round_up(bytes, kBufferStep); }
 
 // Relaxed is enough for the counters: they are read for reports, and order nothing.
 void add(std::atomic<std::size_t>& counter, std::atomic<std::size_t>& peak, std::size_t bytes) noexcept {
@@ -136,7 +136,7 @@ std::size_t Heap::bytes_of(std::size_t class_index) noexcept {
 }
 
 Heap::Header* Heap::take_from_range(std::size_t class_index) noexcept {
-  const std::size_t block = (bytes_of(class_index) + kAlignment - 1) / kAlignment * kAlignment;
+  const std::size_t block = round_up(bytes_of(class_index), kAlignment);
   const bool carved = block <= kCarvedLimit;
   SizeClass& size_class = classes_[class_index];
   if (carved && static_cast<std::size_t>(size_class.chunk_end - size_class.chunk) >= block) {
@@ -144,12 +144,12 @@ Heap::Header* Heap::take_from_range(std::size_t class_index) noexcept {
     size_class.chunk += block;
     return header;
   }
-  const std::size_t want = carved ? kChunk : (block + kPage - 1) / kPage * kPage;
+  const std::size_t want = carved ? kChunk : round_up(block, kPage);
   const std::size_t boundary = want >= kHugePage ? kHugePage : kPage;
   std::size_t start = next_.load(std::memory_order_relaxed);
   std::size_t first = 0;
   do {
-    first = (start + boundary - 1) / boundary * boundary;
+    first = round_up(start, boundary);
     if (first > reserved_ || reserved_ - first < want) return nullptr;
   } while (!next_.compare_exchange_weak(start, first + want, std::memory_order_relaxed));
   if (carved && !back(want)) return nullptr;

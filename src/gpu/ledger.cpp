@@ -5,6 +5,7 @@
 
 #include "gpu/free_buffers.h"
 #include "gpu/gaps.h"
+#include "gpu/round_up.h"
 
 namespace anymps::gpu {
 namespace {
@@ -21,10 +22,7 @@ constexpr std::size_t kXLargeHeap = 1024 * kMiB;
 constexpr double kHighWatermarkBound = 2.0;
 
 // Metal's, not verified (see the header).
-constexpr std::size_t kBufferAlignment = 256;
 constexpr std::size_t kVmPage = 16384;
-
-std::size_t round_up(std::size_t bytes, std::size_t step) { return (bytes + step - 1) / step * step; }
 
 std::string ratio_text(const char* which, double ratio) {
   char text[64];
@@ -73,7 +71,7 @@ struct Ledger::Pool {
 
   const bool is_small;
   std::set<HeapRecord*, LessAvailable> heaps;
-  FreeBuffers<Buffer, kBufferAlignment, kMaxSmallAlloc> cached;
+  FreeBuffers<Buffer, kBufferStep, kMaxSmallAlloc> cached;
   std::size_t cached_bytes = 0;
   std::size_t buffer_bytes = 0;
   std::size_t buffers = 0;
@@ -109,16 +107,21 @@ Ledger::~Ledger() {
   }
 }
 
+std::size_t Ledger::limit_for(double ratio, const char* which) const {
+  const std::size_t limit =
+      ratio == 0.0 ? kUnlimited : static_cast<std::size_t>(ratio * static_cast<double>(mac_.working_set));
+  if ((verbosity_ & kProfiling) != 0) {
+    tell_(std::string(which) +
+          " watermark memory allocation limit: " + (ratio == 0.0 ? "unlimited" : format_bytes(limit)));
+  }
+  return limit;
+}
+
 void Ledger::set_high_watermark(double ratio) {
   if (!(ratio >= 0.0 && ratio <= kHighWatermarkBound)) throw std::invalid_argument(ratio_text("high", ratio));
   std::lock_guard lock(mutex_);
   high_ratio_ = ratio;
-  const std::size_t limit =
-      ratio == 0.0 ? kUnlimited : static_cast<std::size_t>(ratio * static_cast<double>(mac_.working_set));
-  high_limit_.store(limit, std::memory_order_relaxed);
-  if ((verbosity_ & kProfiling) != 0) {
-    tell_("High watermark memory allocation limit: " + (ratio == 0.0 ? "unlimited" : format_bytes(limit)));
-  }
+  high_limit_.store(limit_for(ratio, "High"), std::memory_order_relaxed);
 }
 
 void Ledger::set_low_watermark(double ratio) {
@@ -126,12 +129,12 @@ void Ledger::set_low_watermark(double ratio) {
   const double bound = high_ratio_ == 0.0 ? kHighWatermarkBound : high_ratio_;
   if (!(ratio >= 0.0 && ratio <= bound)) throw std::invalid_argument(ratio_text("low", ratio));
   low_ratio_ = ratio;
-  const std::size_t limit =
-      ratio == 0.0 ? kUnlimited : static_cast<std::size_t>(ratio * static_cast<double>(mac_.working_set));
-  low_limit_.store(limit, std::memory_order_relaxed);
-  if ((verbosity_ & kProfiling) != 0) {
-    tell_("Low watermark memory allocation limit: " + (ratio == 0.0 ? "unlimited" : format_bytes(limit)));
-  }
+  low_limit_.store(limit_for(ratio, "Low"), std::memory_order_relaxed);
+}
+
+void Ledger::publish() {
+  allocated_now_.store(static_cast<std::size_t>(allocated_.current), std::memory_order_relaxed);
+  reserved_now_.store(static_cast<std::size_t>(reserved_.current), std::memory_order_relaxed);
 }
 
 bool Ledger::tells(std::uint32_t what, const Pool& pool) const {
@@ -142,13 +145,13 @@ bool Ledger::tells(std::uint32_t what, const Pool& pool) const {
 std::size_t Ledger::low_watermark_value() const {
   if (low_ratio_ == 0.0) return kUnlimited;
   const std::size_t limit = low_limit();
-  const auto reserved = static_cast<std::size_t>(reserved_.current);
+  const auto reserved = reserved_bytes();
   return limit > reserved ? (limit - reserved) / kMiB : 0;
 }
 
 Ledger::Buffer* Ledger::allocate(std::size_t bytes) {
   if (bytes >= mac_.max_buffer) throw InvalidBufferSize("Invalid buffer size: " + format_bytes(bytes));
-  const std::size_t size = round_up(bytes, kBufferAlignment);
+  const std::size_t size = round_up(bytes, kBufferStep);
   std::lock_guard lock(mutex_);
   Pool& pool = size <= kMaxSmallAlloc ? *small_ : *large_;
   Request request{.size = size,
@@ -159,26 +162,21 @@ Ledger::Buffer* Ledger::allocate(std::size_t bytes) {
     if (request.has_memory_pressure && size < pool.cached_bytes) collect_garbage(request);
     const bool made = make_buffer(request) || take_cached(request) || (release_enough(request) && make_buffer(request));
     if (!made) {
-      if (verbosity_ >= kProfiling) {
-        tell_("Attempting to release cached buffers (MPS allocated: " +
-              format_bytes(static_cast<std::size_t>(reserved_.current)) + ", other allocations: 0 bytes)");
-      }
-      release_all(*large_);
-      release_all(*small_);
+      release_both();
       if (!make_buffer(request)) throw OutOfMemory(out_of_memory_text_locked(size));
     }
   }
   Buffer* buffer = request.buffer;
   ++buffer->uses;
   allocated_.increase(buffer->size);
-  allocated_now_.store(static_cast<std::size_t>(allocated_.current), std::memory_order_relaxed);
+  publish();
   return buffer;
 }
 
 bool Ledger::take_cached(Request& request) {
   // As there: near the limit even what is cached is not handed out, so that the retries below release it first.
   const std::size_t limit = high_limit();
-  if (limit != kUnlimited && static_cast<std::size_t>(reserved_.current) + request.size > limit) return false;
+  if (limit != kUnlimited && reserved_bytes() + request.size > limit) return false;
   Pool& pool = request.pool;
   if (low_ratio_ > 0.0 && !pool.is_small) ++pool.requests;
   Buffer* found = pool.cached.best_fit(request.size);
@@ -226,11 +224,10 @@ Ledger::HeapRecord& Ledger::heap_for(Request& request) {
   }
   auto* heap = new HeapRecord(size, is_split, ++heap_counter_, pool);
   reserved_.increase(size);
-  reserved_now_.store(static_cast<std::size_t>(reserved_.current), std::memory_order_relaxed);
+  publish();
   if ((verbosity_ & kAllocations) != 0) {
-    tell_("Allocated shared heap #" + std::to_string(heap->id) + " of size " + format_bytes(size) +
-          " (#heaps: " + std::to_string(pool.heaps.size() + 1) +
-          ", current allocated: " + format_bytes(static_cast<std::size_t>(reserved_.current)) + ")");
+    tell_("Allocated shared heap #" + std::to_string(heap->id) + " of size " + format_bytes(size) + " (#heaps: " +
+          std::to_string(pool.heaps.size() + 1) + ", current allocated: " + format_bytes(reserved_bytes()) + ")");
   }
   return *heap;
 }
@@ -238,7 +235,7 @@ Ledger::HeapRecord& Ledger::heap_for(Request& request) {
 bool Ledger::make_buffer(Request& request) {
   const std::size_t limit = high_limit();
   // The limit is held against the buffer, not against the heap that is made for it.
-  if (limit != kUnlimited && static_cast<std::size_t>(reserved_.current) + request.size > limit) return false;
+  if (limit != kUnlimited && reserved_bytes() + request.size > limit) return false;
   HeapRecord& heap = heap_for(request);
   Pool& pool = request.pool;
   auto* buffer = new Buffer;
@@ -255,8 +252,8 @@ bool Ledger::make_buffer(Request& request) {
   request.buffer = buffer;
   if (tells(kAllocations, pool)) {
     tell_("Allocated shared buffer #" + std::to_string(buffer->id) + " of size " + format_bytes(request.size) +
-          " from heap #" + std::to_string(heap.id) + " (requested: " + format_bytes(request.requested) + ", heap: " +
-          format_bytes(heap.available) + ", total: " + format_bytes(static_cast<std::size_t>(reserved_.current)) + ")");
+          " from heap #" + std::to_string(heap.id) + " (requested: " + format_bytes(request.requested) +
+          ", heap: " + format_bytes(heap.available) + ", total: " + format_bytes(reserved_bytes()) + ")");
   }
   return true;
 }
@@ -265,7 +262,7 @@ void Ledger::free(Buffer* buffer) noexcept {
   std::lock_guard lock(mutex_);
   Pool& pool = buffer->heap->pool;
   allocated_.decrease(buffer->size);
-  allocated_now_.store(static_cast<std::size_t>(allocated_.current), std::memory_order_relaxed);
+  publish();
   buffer->freed_at = pool.requests;
   pool.cached.push(buffer);
   pool.cached_bytes += buffer->size;
@@ -294,10 +291,10 @@ void Ledger::release(Buffer* buffer, bool with_empty_heap) {
     return;
   }
   reserved_.decrease(heap->size);
-  reserved_now_.store(static_cast<std::size_t>(reserved_.current), std::memory_order_relaxed);
+  publish();
   if ((verbosity_ & kReleases) != 0) {
     tell_("Released heap #" + std::to_string(heap->id) + " of size " + format_bytes(heap->size) +
-          " (current allocated: " + format_bytes(static_cast<std::size_t>(reserved_.current)) + ", retain#: 1)");
+          " (current allocated: " + format_bytes(reserved_bytes()) + ", retain#: 1)");
   }
   delete heap;
 }
@@ -337,7 +334,7 @@ bool Ledger::release_enough(Request& request) {
 
 // Frees what was not asked for in longer than average, until the low watermark is kept or nothing is old enough.
 void Ledger::collect_garbage(Request& request) {
-  const auto reserved = static_cast<std::size_t>(reserved_.current);
+  const auto reserved = reserved_bytes();
   const std::size_t limit = low_limit();
   if (reserved < limit) return;
   const std::size_t target = reserved - limit;
@@ -373,25 +370,28 @@ void Ledger::collect_garbage(Request& request) {
   }
 }
 
-void Ledger::release_cached() {
-  std::lock_guard lock(mutex_);
+void Ledger::release_both() {
   if (verbosity_ >= kProfiling) {
-    tell_("Attempting to release cached buffers (MPS allocated: " +
-          format_bytes(static_cast<std::size_t>(reserved_.current)) + ", other allocations: 0 bytes)");
+    tell_("Attempting to release cached buffers (MPS allocated: " + format_bytes(reserved_bytes()) +
+          ", other allocations: 0 bytes)");
   }
   release_all(*large_);
   release_all(*small_);
 }
 
+void Ledger::release_cached() {
+  std::lock_guard lock(mutex_);
+  release_both();
+}
+
 std::string Ledger::out_of_memory_text(std::size_t bytes) const {
   std::lock_guard lock(mutex_);
-  return out_of_memory_text_locked(round_up(bytes, kBufferAlignment));
+  return out_of_memory_text_locked(round_up(bytes, kBufferStep));
 }
 
 std::string Ledger::out_of_memory_text_locked(std::size_t size) const {
   std::string text =
-      "MPS backend out of memory (MPS allocated: " + format_bytes(static_cast<std::size_t>(reserved_.current)) +
-      ", other allocations: 0 bytes";
+      "MPS backend out of memory (MPS allocated: " + format_bytes(reserved_bytes()) + ", other allocations: 0 bytes";
   if (high_ratio_ > 0.0) text += ", max allowed: " + format_bytes(high_limit());
   text += "). Tried to allocate " + format_bytes(size) + " on shared pool.";
   if (high_ratio_ > 0.0) {

@@ -112,9 +112,13 @@ class Ledger {
   HeapRecord& heap_for(Request& request);
   void release(Buffer* buffer, bool with_empty_heap);
   void release_all(Pool& pool);
+  void release_both();
   bool release_enough(Request& request);
   void collect_garbage(Request& request);
   std::size_t low_watermark_value() const;
+  std::size_t limit_for(double ratio, const char* which) const;
+  // After each change of the counts, for those who ask without the lock.
+  void publish();
   std::string out_of_memory_text_locked(std::size_t size) const;
   bool tells(std::uint32_t what, const Pool& pool) const;
 

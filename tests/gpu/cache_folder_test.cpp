@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "scratch_folder.h"
+
 namespace anymps::gpu {
 namespace {
 
@@ -33,19 +35,13 @@ class Variable {
 
 class CacheFolderTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "cache-test-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    base_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(base_); }
-
   static void write(const fs::path& path, std::size_t bytes) {
     fs::create_directories(path.parent_path());
     std::ofstream(path) << std::string(bytes, 'x');
   }
 
-  fs::path base_;
+  ScratchFolder scratch_;
+  const fs::path base_ = scratch_.path();
 };
 
 TEST_F(CacheFolderTest, IsFoundInTheOrderOfTheVariables) {

@@ -1,10 +1,11 @@
 #include "gpu/machine_memory.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <string>
+
+#include "scratch_folder.h"
 
 namespace anymps::gpu {
 namespace {
@@ -15,17 +16,15 @@ constexpr std::size_t kMiB = std::size_t{1} << 20;
 // A tree of files as the system's own.
 class MachineMemory : public testing::Test {
  protected:
-  MachineMemory() : root_(fs::path(testing::TempDir()) / ("machine-memory-" + std::to_string(getpid()))) {
-    put("proc/meminfo", "MemTotal:       25165824 kB\nMemAvailable:    4194304 kB\n");
-  }
-  ~MachineMemory() override { fs::remove_all(root_); }
+  MachineMemory() { put("proc/meminfo", "MemTotal:       25165824 kB\nMemAvailable:    4194304 kB\n"); }
 
   void put(const std::string& name, const std::string& text) {
     fs::create_directories((root_ / name).parent_path());
     std::ofstream(root_ / name) << text;
   }
 
-  const fs::path root_;
+  ScratchFolder scratch_;
+  const fs::path root_ = scratch_.path();
 };
 
 TEST_F(MachineMemory, IsWhatTheSystemHasLessAMargin) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "gpu/trace_format.h"
+#include "scratch_folder.h"
 
 namespace anymps::gpu {
 namespace {
@@ -29,13 +30,6 @@ using namespace trace_format;
 
 class TraceTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "trace-test-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   // The wait status of a child that keeps its trace in `folder`.
   int in_child(const std::function<void()>& body, const fs::path& folder) {
     const pid_t child = ::fork();
@@ -87,7 +81,8 @@ class TraceTest : public ::testing::Test {
     return records;
   }
 
-  fs::path folder_;
+  ScratchFolder scratch_;
+  const fs::path folder_ = scratch_.path();
 };
 
 TEST_F(TraceTest, IsOffWithoutARunFolder) {

@@ -12,6 +12,8 @@
 #include <iterator>
 #include <thread>
 
+#include "scratch_folder.h"
+
 namespace anymps::lab {
 namespace {
 
@@ -56,9 +58,8 @@ TEST(Child, CapturesMoreThanAPipeHolds) {
 // A signal to this process reaches the child, and this process lives on to tell the result.
 TEST(Child, ForwardsATerminationRequest) {
   for (const int number : {SIGTERM, SIGINT}) {
-    std::string folder = (fs::temp_directory_path() / "child-test-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-    const std::string ready = folder + "/ready";
+    const ScratchFolder folder;
+    const std::string ready = folder.path() / "ready";
     const pid_t driver = ::fork();
     if (driver == 0) {
       ::signal(number, SIG_DFL);
@@ -71,7 +72,6 @@ TEST(Child, ForwardsATerminationRequest) {
     int status = -1;
     ::waitpid(driver, &status, 0);
     EXPECT_EQ(status, 0) << "signal " << number;
-    fs::remove_all(folder);
   }
 }
 

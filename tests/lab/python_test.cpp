@@ -7,6 +7,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "scratch_folder.h"
+
 namespace anymps::lab {
 namespace {
 
@@ -14,13 +16,13 @@ namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
 TEST(Python, IsThatOfTheActiveEnvironment) {
-  std::string folder = (fs::temp_directory_path() / "python-test-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const ScratchFolder scratch;
+  const fs::path& folder = scratch.path();
   const char* environment = std::getenv("VIRTUAL_ENV");
   const std::string before = environment != nullptr ? environment : "";
   ::setenv("VIRTUAL_ENV", folder.c_str(), 1);
   EXPECT_EQ(find_python(), "python3");  // an environment without a Python is passed over
-  const fs::path python = fs::path(folder) / "bin" / "python";
+  const fs::path python = folder / "bin" / "python";
   fs::create_directory(python.parent_path());
   std::ofstream(python) << "#!/bin/sh\n";
   EXPECT_EQ(find_python(), "python3");  // not executable
@@ -29,7 +31,6 @@ TEST(Python, IsThatOfTheActiveEnvironment) {
   EXPECT_EQ(with_python({"train.py", "--x"}), (Words{python.string(), "train.py", "--x"}));
   EXPECT_EQ(with_python({"-m", "pkg.train"}), (Words{python.string(), "-m", "pkg.train"}));
   before.empty() ? ::unsetenv("VIRTUAL_ENV") : ::setenv("VIRTUAL_ENV", before.c_str(), 1);
-  fs::remove_all(folder);
 }
 
 TEST(Python, IsNotPutBeforeAProgram) {

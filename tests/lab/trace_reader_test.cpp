@@ -12,6 +12,7 @@
 
 #include "gpu/trace.h"
 #include "gpu/trace_format.h"
+#include "scratch_folder.h"
 
 namespace anymps::lab {
 namespace {
@@ -24,9 +25,6 @@ using gpu::TraceKind;
 class TraceReaderTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "reader-test-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
     const pid_t child = ::fork();
     if (child == 0) {
       ::setenv("ANYMPS_RUN", folder_.c_str(), 1);
@@ -40,7 +38,6 @@ class TraceReaderTest : public ::testing::Test {
     std::ifstream file(path_, std::ios::binary);
     bytes_.assign(std::istreambuf_iterator<char>(file), {});
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   static void write_a_trace() {
     Trace* trace = Trace::current();
@@ -59,7 +56,8 @@ class TraceReaderTest : public ::testing::Test {
     return read_trace(path);
   }
 
-  fs::path folder_;
+  ScratchFolder scratch_;
+  const fs::path folder_ = scratch_.path();
   fs::path path_;
   std::string bytes_;
 };

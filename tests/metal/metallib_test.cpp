@@ -10,6 +10,7 @@
 #include <string>
 
 #include "container.h"
+#include "scratch_folder.h"
 
 namespace anymps::metal {
 namespace {
@@ -81,15 +82,14 @@ TEST(Metallib, SkipsTagsThatItDoesNotNeed) {
 
 TEST(Metallib, ReadsFiles) {
   namespace fs = std::filesystem;
-  std::string folder = (fs::temp_directory_path() / "metallib-test-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const ScratchFolder scratch;
+  const fs::path& folder = scratch.path();
   const ByteVector bytes = two_functions();
-  const fs::path path = fs::path(folder) / "two.metallib";
+  const fs::path path = folder / "two.metallib";
   std::ofstream(path, std::ios::binary) << text_of(bytes);
   EXPECT_EQ(Metallib::from_file(path).functions().size(), 2U);
   EXPECT_THROW(Metallib::from_file(folder), MetallibError);
-  EXPECT_THROW(Metallib::from_file(fs::path(folder) / "none"), MetallibError);
-  fs::remove_all(folder);
+  EXPECT_THROW(Metallib::from_file(folder / "none"), MetallibError);
 }
 
 TEST(Metallib, RefusesEveryTruncation) {

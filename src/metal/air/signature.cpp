@@ -14,6 +14,8 @@
 #include <limits>
 #include <set>
 
+#include "gpu/round_up.h"
+
 namespace anymps::metal {
 namespace {
 
@@ -283,7 +285,7 @@ std::size_t threadgroup_bytes(const llvm::Module& module, std::string_view kerne
     if (size > kMost || alignment > kMost || bytes > kMost) {
       throw AirError(kernel, "its threadgroup memory is larger than any GPU's");
     }
-    bytes = (bytes + alignment - 1) / alignment * alignment + size;
+    bytes = gpu::round_up(bytes, alignment) + size;
   }
   return static_cast<std::size_t>(bytes);
 }

@@ -4,8 +4,8 @@
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include <atomic>
 #include <cmath>
-#include <mutex>
 
 #include "metal/engine/compiler.h"
 #include "metal/engine/host_target.h"

@@ -10,6 +10,7 @@
 namespace anymps::metal::engine {
 
 inline constexpr unsigned kLanes = 32;
+inline constexpr unsigned kMostThreads = 1024;  // of a threadgroup
 
 // Mirrored by the generated code: nine 32-bit numbers.
 struct Geometry {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gpu/executor.h"
+#include "gpu/round_up.h"
 #include "metal/engine/code.h"
 #include "metal/engine/compiler.h"
 #include "metal/engine/flush_denormals.h"
@@ -19,7 +20,6 @@ namespace {
 using RunLoop = void (*)(void* const* bindings, const Geometry* geometry, std::uint32_t x, std::uint32_t y,
                          std::uint32_t z, std::byte* threadgroup_memory);
 
-constexpr unsigned kMostThreads = 1024;
 constexpr std::size_t kThreadgroupAlignment = 64;
 // Threads that are worth handing to another core.
 constexpr std::size_t kThreadsPerTask = 8192;
@@ -64,8 +64,7 @@ class OraclePipeline final : public Pipeline {
     std::size_t memory = layout_.bytes;
     for (unsigned i = 0; i < kMaxBindings; ++i) {
       bindings[slot_of(ArgumentKind::kThreadgroupBuffer, i)] = reinterpret_cast<void*>(memory);
-      memory +=
-          (launch.threadgroup_bytes[i] + kThreadgroupAlignment - 1) / kThreadgroupAlignment * kThreadgroupAlignment;
+      memory += gpu::round_up(launch.threadgroup_bytes[i], kThreadgroupAlignment);
     }
     gpu::executor().parallel_for(groups, std::max<std::size_t>(1, kThreadsPerTask / size),
                                  [&](std::size_t begin, std::size_t end) {

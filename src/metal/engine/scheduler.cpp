@@ -11,7 +11,6 @@
 namespace anymps::metal::engine {
 namespace {
 
-constexpr unsigned kMostThreads = 1024;
 constexpr std::size_t kFrameRange = std::size_t{1} << 30;
 constexpr std::uint32_t kNowhere = UINT32_MAX;
 

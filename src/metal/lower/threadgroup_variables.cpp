@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
+#include "gpu/round_up.h"
+#include "metal/air/signature.h"
 #include "metal/lower/specialise.h"
 
 namespace anymps::metal::lower {
 namespace {
 
-constexpr unsigned kThreadgroupSpace = 3;
 constexpr std::size_t kLeastAlignment = 16;
 constexpr std::size_t kLine = 64;
 
@@ -43,7 +44,7 @@ llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function
   for (llvm::GlobalVariable* variable : variables) {
     const std::size_t alignment = std::max<std::size_t>(kLeastAlignment, variable->getAlign().valueOrOne().value());
     const std::size_t size = module.getDataLayout().getTypeAllocSize(variable->getValueType());
-    layout.bytes = (layout.bytes + alignment - 1) / alignment * alignment;
+    layout.bytes = gpu::round_up(layout.bytes, alignment);
     if (variable->hasInitializer() && !llvm::isa<llvm::UndefValue>(variable->getInitializer())) {
       layout.cleared.emplace_back(layout.bytes, size);
     }
@@ -51,7 +52,7 @@ llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function
     variable->eraseFromParent();
     layout.bytes += size;
   }
-  layout.bytes = (layout.bytes + kLine - 1) / kLine * kLine;
+  layout.bytes = gpu::round_up(layout.bytes, kLine);
   return kernel;
 }
 

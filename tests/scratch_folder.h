@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace anymps::gpu {
+namespace anymps {
 
 class ScratchFolder {
  public:
@@ -29,4 +29,4 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace anymps::gpu
+}  // namespace anymps
