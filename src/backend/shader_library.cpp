@@ -34,10 +34,12 @@ struct Encoding {
   std::deque<std::vector<std::byte>> bytes;  // of arguments that are passed by value; their addresses must not change
   std::unique_ptr<c10::metal::ErrorMessages> errors;
 
-  void set(unsigned index, void* pointer) {
+  // `size`: how many bytes the kernel may touch from there on.
+  void set(unsigned index, void* pointer, std::size_t size) {
     TORCH_CHECK(index < launch.buffers.size(), "Metal kernels have ", launch.buffers.size(), " places for arguments; ",
                 index, " is beyond them");
     launch.buffers[index] = pointer;
+    launch.buffer_bytes[index] = size;
   }
 };
 
@@ -121,7 +123,10 @@ void MetalKernelFunction::startEncoding() {
 void MetalKernelFunction::setArg(unsigned idx, const at::TensorBase& t) {
   if (!t.is_cpu()) {
     TORCH_CHECK(t.is_mps(), "Placeholder storage has not been allocated on MPS device!");
-    encoding(encoder).set(idx, get_tensor_gpu_address(t));
+    // A Mac binds the whole storage, with an offset.
+    const std::size_t before = static_cast<std::size_t>(t.storage_offset()) * t.element_size();
+    encoding(encoder).set(idx, get_tensor_gpu_address(t),
+                          t.storage().nbytes() - std::min(before, t.storage().nbytes()));
     return;
   }
   TORCH_CHECK(t.dim() == 0, "Passed CPU tensor to MPS op");
@@ -141,13 +146,13 @@ void MetalKernelFunction::setArg(unsigned idx, const void* ptr, uint64_t size) {
   Encoding& current = encoding(encoder);
   const auto* bytes = static_cast<const std::byte*>(ptr);
   current.bytes.emplace_back(bytes, bytes + size);
-  current.set(idx, current.bytes.back().data());
+  current.set(idx, current.bytes.back().data(), size);
 }
 
 void MetalKernelFunction::setErrorBufferIndex(unsigned idx) {
   Encoding& current = encoding(encoder);
   current.errors = std::make_unique<c10::metal::ErrorMessages>();
-  current.set(idx, current.errors.get());
+  current.set(idx, current.errors.get(), sizeof *current.errors);
 }
 
 void MetalKernelFunction::dispatch(uint64_t length, std::optional<uint64_t> group_size) {

@@ -27,7 +27,7 @@ class LibraryOfBytes final : public LoadedLibrary {
     if (function == nullptr) throw std::invalid_argument("there is no kernel " + kernel);
     std::lock_guard lock(mutex_);
     std::shared_ptr<Pipeline>& made = pipelines_[kernel];
-    if (!made) made = make_pipeline(*function, {});
+    if (!made) made = make_chosen_pipeline(*function, {});
     return made;
   }
 

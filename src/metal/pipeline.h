@@ -24,6 +24,7 @@ using Size = std::array<std::uint32_t, 3>;
 
 struct Launch {
   std::array<void*, kMaxBindings> buffers{};                  // by binding; null for what is not bound
+  std::array<std::size_t, kMaxBindings> buffer_bytes{};       // how far each may be touched; 0: not known
   std::array<std::size_t, kMaxBindings> threadgroup_bytes{};  // sizes of threadgroup arguments, by binding
 };
 
@@ -45,5 +46,9 @@ class Pipeline {
 
 // Compiles, or finds it compiled. Throws engine::KernelError or AirError.
 std::shared_ptr<Pipeline> make_pipeline(const FunctionEntry& function, const lower::LoweringOptions& options);
+
+// The same with the engine that ANYMPS_METAL_ENGINE names: "oracle", which is make_pipeline and what is used where the
+// variable is not set, or "coroutines", which has no thread loops. To compare engines launch by launch.
+std::shared_ptr<Pipeline> make_chosen_pipeline(const FunctionEntry& function, const lower::ConstantValues& constants);
 
 }  // namespace anymps::metal

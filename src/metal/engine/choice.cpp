@@ -1,0 +1,19 @@
+// Which engine runs a kernel (make_chosen_pipeline).
+#include <cstdlib>
+#include <string_view>
+
+#include "metal/engine/compiler.h"
+#include "metal/pipeline.h"
+
+namespace anymps::metal {
+
+std::shared_ptr<Pipeline> make_chosen_pipeline(const FunctionEntry& function, const lower::ConstantValues& constants) {
+  const char* variable = std::getenv("ANYMPS_METAL_ENGINE");
+  const std::string_view name = variable == nullptr ? "" : variable;
+  if (name.empty() || name == "oracle") return make_pipeline(function, {.constants = constants});
+  if (name == "coroutines") return make_pipeline(function, {.constants = constants, .force_coroutines = true});
+  throw engine::KernelError(function.name + ": ANYMPS_METAL_ENGINE=" + std::string(name) +
+                            " names no engine; there are oracle and coroutines");
+}
+
+}  // namespace anymps::metal
