@@ -1,0 +1,1 @@
+"""Checkers of kernels, one file for each kind of kernel."""
