@@ -88,6 +88,9 @@ TEST(Engine, PositionsAndIndices) {
       {"simdgroup_index_in_threadgroup", [](std::uint32_t i) { return i % 64 / 32; }},
       {"threads_per_simdgroup", [](std::uint32_t) { return 32U; }},
       {"simdgroups_per_threadgroup", [](std::uint32_t) { return 2U; }},
+      {"quadgroups_per_threadgroup", [](std::uint32_t i) { return i < 64 ? 16U : 9U; }},
+      {"dispatch_simdgroups_per_threadgroup", [](std::uint32_t) { return 2U; }},
+      {"dispatch_quadgroups_per_threadgroup", [](std::uint32_t) { return 16U; }},
       {"thread_index_in_quadgroup", [](std::uint32_t i) { return i % 4; }},
       {"quadgroup_index_in_threadgroup", [](std::uint32_t i) { return i % 64 / 4; }},
   };
@@ -234,6 +237,117 @@ end:
   run(air, {out.data(), in.data()}, 32, 32);
   EXPECT_EQ(out[4], 10);
   EXPECT_EQ(out[5], -1);
+}
+
+// Lanes 3 to 20 of 40 threads vote, those with an odd number yes.
+std::vector<std::uint64_t> votes_of(const std::string& declaration, const std::string& compute) {
+  const AirText air = AirText().buffers(1).builtin("thread_position_in_grid").outside(declaration).body(R"(
+  %i = zext i32 %thread_position_in_grid to i64
+  %to = getelementptr i64, ptr addrspace(1) %b0, i64 %i
+  %few = sub i32 %thread_position_in_grid, 3
+  %votes = icmp ult i32 %few, 18
+  br i1 %votes, label %then, label %end
+then:
+  %odd = trunc i32 %thread_position_in_grid to i1
+)" + compute + R"(
+  store i64 %y, ptr addrspace(1) %to, align 8
+  br label %end
+end:
+  ret void
+)");
+  std::vector<std::uint64_t> out(40, 777);
+  EXPECT_EQ(run(air, {out.data()}, 40, 40), lower::Route::kCoroutines);
+  EXPECT_EQ(out[2], 777U);
+  EXPECT_EQ(out[21], 777U);
+  return out;
+}
+
+TEST(Engine, VotesAreOfTheActiveLanes) {
+  constexpr std::uint64_t kActive = 0x1FFFF8;
+  const auto ballot =
+      votes_of("declare i64 @air.simd_ballot.i64(i1)", "  %y = call i64 @air.simd_ballot.i64(i1 %odd)\n");
+  EXPECT_EQ(ballot[3], kActive & 0xAAAAAAAA);
+  EXPECT_EQ(ballot[20], kActive & 0xAAAAAAAA);
+  const auto active = votes_of("declare i64 @air.simd_active_threads_mask.i64()",
+                               "  %y = call i64 @air.simd_active_threads_mask.i64()\n");
+  EXPECT_EQ(active[7], kActive);
+  const auto quad = votes_of("declare i16 @air.quad_ballot(i1)",
+                             "  %b = call i16 @air.quad_ballot(i1 %odd)\n  %y = zext i16 %b to i64\n");
+  EXPECT_EQ(quad[3], 8U);
+  EXPECT_EQ(quad[4], 10U);
+  EXPECT_EQ(quad[20], 0U);
+  const auto in_quad = votes_of("declare i16 @air.quad_active_threads_mask()",
+                                "  %b = call i16 @air.quad_active_threads_mask()\n  %y = zext i16 %b to i64\n");
+  EXPECT_EQ(in_quad[3], 8U);
+  EXPECT_EQ(in_quad[4], 15U);
+  EXPECT_EQ(in_quad[20], 1U);
+}
+
+TEST(Engine, AnyAllAndFirstAreOfTheActiveLanes) {
+  const auto truth = [](const std::string& name, const std::string& operand) {
+    const std::string types = operand.empty() ? "" : "i1";
+    return votes_of("declare i1 @air." + name + "(" + types + ")",
+                    "  %b = call i1 @air." + name + "(" + operand + ")\n  %y = zext i1 %b to i64\n");
+  };
+  EXPECT_EQ(truth("simd_any", "i1 %odd")[4], 1U);
+  EXPECT_EQ(truth("simd_any", "i1 false")[4], 0U);
+  EXPECT_EQ(truth("simd_all", "i1 %odd")[4], 0U);
+  EXPECT_EQ(truth("simd_all", "i1 true")[4], 1U);
+  const auto quad_all = truth("quad_all", "i1 %odd");
+  EXPECT_EQ(quad_all[3], 1U);  // alone in its quad
+  EXPECT_EQ(quad_all[5], 0U);
+  EXPECT_EQ(truth("quad_any", "i1 %odd")[20], 0U);
+  const auto first = truth("simd_is_first", "");
+  EXPECT_EQ(first[3], 1U);
+  EXPECT_EQ(first[4], 0U);
+  const auto first_of_quad = truth("quad_is_first", "");
+  EXPECT_EQ(first_of_quad[3], 1U);
+  EXPECT_EQ(first_of_quad[4], 1U);
+  EXPECT_EQ(first_of_quad[5], 0U);
+  EXPECT_EQ(truth("simd_is_helper_thread", "")[5], 0U);
+}
+
+TEST(Engine, TheFirstActiveLaneBroadcasts) {
+  const auto call = [](const std::string& name) {
+    return votes_of(
+        "declare i32 @air." + name + ".u.i32(i32)",
+        "  %b = call i32 @air." + name + ".u.i32(i32 %thread_position_in_grid)\n  %y = zext i32 %b to i64\n");
+  };
+  EXPECT_EQ(call("simd_broadcast_first")[20], 3U);
+  const auto quad = call("quad_broadcast_first");
+  EXPECT_EQ(quad[3], 3U);
+  EXPECT_EQ(quad[7], 4U);
+}
+
+TEST(Engine, AVectorIsCombinedByElement) {
+  const auto sums = votes_of("declare <2 x i32> @air.simd_sum.u.v2i32(<2 x i32>)", R"(
+  %p = insertelement <2 x i32> <i32 0, i32 1>, i32 %thread_position_in_grid, i32 0
+  %s = call <2 x i32> @air.simd_sum.u.v2i32(<2 x i32> %p)
+  %y = bitcast <2 x i32> %s to i64
+)");
+  EXPECT_EQ(sums[3], (std::uint64_t{18} << 32) + 207);
+}
+
+// The larger one of 64 bits has no result.
+TEST(Engine, AtomicsOfSixtyFourBits) {
+  const AirText air = AirText()
+                          .buffers(1)
+                          .builtin("thread_position_in_grid")
+                          .outside(
+                              "declare void @air.atomic.global.max.u.i64(ptr addrspace(1), i64, i32, i32, i1)\n"
+                              "declare void @air.atomic.global.min.u.i64(ptr addrspace(1), i64, i32, i32, i1)")
+                          .body(R"(
+  %i = zext i32 %thread_position_in_grid to i64
+  %x = mul i64 %i, 10000000000
+  %low = getelementptr i64, ptr addrspace(1) %b0, i64 1
+  call void @air.atomic.global.max.u.i64(ptr addrspace(1) %b0, i64 %x, i32 0, i32 2, i1 true)
+  call void @air.atomic.global.min.u.i64(ptr addrspace(1) %low, i64 %x, i32 0, i32 2, i1 true)
+  ret void
+)");
+  std::vector<std::uint64_t> out = {5, ~std::uint64_t{0}};
+  run(air, {out.data()}, 20000, 256);
+  EXPECT_EQ(out[0], 199990000000000U);
+  EXPECT_EQ(out[1], 0U);
 }
 
 // c = a * b + c, with matrices loaded and stored by the simdgroup.

@@ -51,6 +51,12 @@ lower::Role role_of(const Argument& argument, const std::string& kernel) {
       return Role::kThreadsPerSimdgroup;
     case ArgumentKind::kSimdgroupsPerThreadgroup:
       return Role::kSimdgroupsPerThreadgroup;
+    case ArgumentKind::kQuadgroupsPerThreadgroup:
+      return Role::kQuadgroupsPerThreadgroup;
+    case ArgumentKind::kDispatchSimdgroupsPerThreadgroup:
+      return Role::kFullSimdgroupsPerThreadgroup;
+    case ArgumentKind::kDispatchQuadgroupsPerThreadgroup:
+      return Role::kFullQuadgroupsPerThreadgroup;
     default:
       throw KernelError(kernel + ": it asks for " + std::string(name_of(argument.kind)) + ", which is not known here");
   }

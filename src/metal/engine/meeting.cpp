@@ -149,6 +149,16 @@ void multiply(Simdgroup& simdgroup) {
   std::memcpy(simdgroup.result, result.data(), sizeof result);
 }
 
+void vote(Simdgroup& simdgroup, std::uint32_t mask) {
+  std::array<std::uint32_t, kLanes> given;
+  std::memcpy(given.data(), simdgroup.given, sizeof given);
+  Votes votes{.yes = 0, .active = mask};
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    if (given[lane] != 0) votes.yes |= mask & (std::uint32_t{1} << lane);
+  }
+  std::memcpy(simdgroup.result, &votes, sizeof votes);
+}
+
 struct ScalarName {
   std::string_view name;
   Scalar scalar;
@@ -206,6 +216,9 @@ void meet(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask) {
       return;
     case Meeting::kExchange:
       std::memcpy(simdgroup.result, simdgroup.given, std::size_t{kLanes} * point.bytes);
+      return;
+    case Meeting::kVote:
+      vote(simdgroup, mask);
       return;
     case Meeting::kMatrixProduct:
       multiply(simdgroup);

@@ -27,10 +27,17 @@ struct alignas(64) Simdgroup {
   alignas(64) std::byte result[512];
 };
 
+// Lanes as bits.
+struct Votes {
+  std::uint64_t yes;
+  std::uint64_t active;
+};
+
 enum class Meeting : std::uint8_t {
   kThreadgroupBarrier,
   kSimdgroupBarrier,
-  kExchange,  // every lane sees what every lane gave: shuffles, broadcasts, ballots
+  kExchange,  // every lane sees what every lane gave: shuffles, broadcasts
+  kVote,      // of 32-bit truths: a Votes in the first bytes of the result
   kMatrixProduct,
   kSum,
   kProduct,

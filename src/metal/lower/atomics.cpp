@@ -8,13 +8,9 @@ namespace {
 
 using Rmw = llvm::AtomicRMWInst;
 
-// Metal's memory_order, which AIR passes as a number after the operands.
-llvm::AtomicOrdering ordering(const Declared& declared, unsigned index) {
-  if (index >= declared.arguments.size()) return llvm::AtomicOrdering::Monotonic;
-  // The declaration's argument is not a constant: what the calls pass is known only there. The strongest is right for
-  // all; on x86-64 and aarch64 it costs nothing over relaxed for read-modify-write.
-  return llvm::AtomicOrdering::SequentiallyConsistent;
-}
+// AIR passes Metal's memory_order as a number after the operands, which is known at the calls only. The strongest is
+// right for all, and for read-modify-write costs nothing over relaxed on x86-64.
+constexpr auto kOrder = llvm::AtomicOrdering::SequentiallyConsistent;
 
 std::optional<Rmw::BinOp> operation_of(llvm::StringRef name, bool is_float, bool is_signed) {
   if (name == "add") return is_float ? Rmw::FAdd : Rmw::Add;
@@ -34,7 +30,6 @@ llvm::Align natural(llvm::Type* type) { return llvm::Align(type->getPrimitiveSiz
 llvm::Value* compare_exchange(llvm::IRBuilder<>& b, const Declared& d) {
   llvm::Type* bits = b.getIntNTy(static_cast<unsigned>(d.result->getPrimitiveSizeInBits()));
   llvm::Value* expected = b.CreateLoad(bits, d.arguments[1]);
-  constexpr auto kOrder = llvm::AtomicOrdering::SequentiallyConsistent;
   llvm::Value* pair = b.CreateAtomicCmpXchg(d.arguments[0], expected, b.CreateBitCast(d.arguments[2], bits),
                                             llvm::MaybeAlign(), kOrder, kOrder);
   llvm::Value* old = b.CreateExtractValue(pair, 0);
@@ -48,7 +43,7 @@ void lower_atomics(llvm::Module& module) {
   give_bodies(module, [](llvm::IRBuilder<>& b, const Declared& declared, llvm::Value*& value) {
     if (declared.operation != "atomic") return Written::kNotMine;
     if (declared.suffix.starts_with("fence")) {
-      b.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
+      b.CreateFence(kOrder);
       return Written::kDone;
     }
     const auto [space, rest] = declared.suffix.split('.');
@@ -56,13 +51,13 @@ void lower_atomics(llvm::Module& module) {
     const auto& a = declared.arguments;
     if (name == "load") {
       auto* load = b.CreateAlignedLoad(declared.result, a[0], natural(declared.result));
-      load->setAtomic(ordering(declared, 1));
+      load->setAtomic(kOrder);
       value = load;
       return Written::kDone;
     }
     if (name == "store") {
       auto* store = b.CreateAlignedStore(a[1], a[0], natural(a[1]->getType()));
-      store->setAtomic(ordering(declared, 2));
+      store->setAtomic(kOrder);
       return Written::kDone;
     }
     if (name == "cmpxchg") {
@@ -71,7 +66,7 @@ void lower_atomics(llvm::Module& module) {
     }
     const auto operation = operation_of(name, a[1]->getType()->isFloatingPointTy(), type.starts_with("s."));
     if (!operation) return Written::kNotMine;
-    value = b.CreateAtomicRMW(*operation, a[0], a[1], llvm::MaybeAlign(), ordering(declared, 2));
+    value = b.CreateAtomicRMW(*operation, a[0], a[1], llvm::MaybeAlign(), kOrder);
     return Written::kDone;
   });
 }

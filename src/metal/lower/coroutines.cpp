@@ -164,23 +164,80 @@ class CoroutineMaker {
     if (operation.starts_with("simdgroup_matrix_8x8_")) {
       return matrix(operation.drop_front(sizeof("simdgroup_matrix_8x8_") - 1), call, result);
     }
-    if (operation == "simd_any" || operation == "simd_all") {
-      const bool all = operation == "simd_all";
-      give(b_.CreateZExt(call.getArgOperand(0), b_.getInt32Ty()), 4);
-      meet({.meeting = all ? Meeting::kAnd : Meeting::kOr, .scalar = engine::Scalar::kU32, .bytes = 4});
-      result = b_.CreateIsNotNull(take(b_.getInt32Ty(), 4, lane64_));
+    if (llvm::Value* truth = vote(operation, call)) {
+      result = truth;
       return true;
     }
     if (operation.contains("_shuffle") || operation.contains("_broadcast")) {
       result = shuffle(operation, call);
       return result != nullptr;
     }
-    const auto point = engine::arithmetic_meeting({operation.data(), operation.size()}, {type.data(), type.size()});
+    // "u.v4i32" is four times "u.i32".
+    std::string scalar = type.str();
+    if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(call.getType())) {
+      const std::string lanes = "v" + std::to_string(vector->getNumElements());
+      if (const auto at = scalar.find(lanes); at != std::string::npos) scalar.erase(at, lanes.size());
+    }
+    const auto point = engine::arithmetic_meeting({operation.data(), operation.size()}, scalar);
     if (!point) return false;
-    give(call.getArgOperand(0), point->bytes);
-    meet(*point);
-    result = take(call.getType(), point->bytes, lane64_);
+    result = arithmetic(*point, call);
     return true;
+  }
+
+  llvm::Value* arithmetic(const MeetingPoint& point, llvm::CallInst& call) {
+    const auto combined = [&](llvm::Value* operand) {
+      give(operand, point.bytes);
+      meet(point);
+      return take(operand->getType(), point.bytes, lane64_);
+    };
+    llvm::Value* operand = call.getArgOperand(0);
+    const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(operand->getType());
+    if (vector == nullptr) return combined(operand);
+    llvm::Value* result = llvm::PoisonValue::get(operand->getType());
+    for (unsigned i = 0; i < vector->getNumElements(); ++i) {
+      result = b_.CreateInsertElement(result, combined(b_.CreateExtractElement(operand, i)), i);
+    }
+    return result;
+  }
+
+  // What the lanes of this simdgroup, or of this quad, say. Both masks begin with the lowest lane.
+  struct Poll {
+    llvm::Value* yes;
+    llvm::Value* active;
+  };
+  Poll poll(llvm::Value* truth, bool quad) {
+    give(b_.CreateZExt(truth, b_.getInt32Ty()), 4);
+    meet({.meeting = Meeting::kVote, .bytes = 4});
+    const auto lanes = [&](std::size_t offset) -> llvm::Value* {
+      llvm::Value* mask =
+          b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), result_, offset));
+      return quad ? b_.CreateAnd(b_.CreateLShr(mask, b_.CreateAnd(lane64_, b_.getInt64(~3ULL))), 15) : mask;
+    };
+    return {lanes(offsetof(engine::Votes, yes)), lanes(offsetof(engine::Votes, active))};
+  }
+
+  llvm::Value* first_of(llvm::Value* active) {
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, active, b_.getTrue());
+  }
+
+  // any, all, ballot and what is known of the active lanes; nothing for other operations.
+  llvm::Value* vote(llvm::StringRef operation, llvm::CallInst& call) {
+    const bool quad = operation.consume_front("quad_");
+    if (!quad && !operation.consume_front("simd_")) return nullptr;
+    llvm::Value* truth = call.arg_empty() ? b_.getTrue() : call.getArgOperand(0);
+    if (operation == "is_helper_thread") return b_.getFalse();  // only fragment shaders have them
+    if (operation == "any") return b_.CreateIsNotNull(poll(truth, quad).yes);
+    if (operation == "all") {
+      const Poll votes = poll(truth, quad);
+      return b_.CreateICmpEQ(votes.yes, votes.active);
+    }
+    if (operation == "ballot") return b_.CreateZExtOrTrunc(poll(truth, quad).yes, call.getType());
+    if (operation == "active_threads_mask") return b_.CreateZExtOrTrunc(poll(truth, quad).active, call.getType());
+    if (operation == "is_first") {
+      llvm::Value* first = first_of(poll(truth, quad).active);
+      return b_.CreateICmpEQ(first, quad ? b_.CreateAnd(lane64_, 3) : lane64_);
+    }
+    return nullptr;
   }
 
   // The lane whose value this one gets. Out of the simdgroup, a lane keeps its own.
@@ -188,6 +245,7 @@ class CoroutineMaker {
     const bool quad = operation.consume_front("quad_");
     if (!quad) operation.consume_front("simd_");
     const std::uint64_t width = quad ? 4 : engine::kLanes;
+    llvm::Value* first = operation == "broadcast_first" ? first_of(poll(b_.getTrue(), quad).active) : nullptr;
     const std::uint64_t bytes = exchange(call.getArgOperand(0));
     llvm::Value* base = b_.CreateAnd(lane64_, b_.getInt64(~(width - 1)));
     llvm::Value* within = b_.CreateAnd(lane64_, b_.getInt64(width - 1));
@@ -207,7 +265,7 @@ class CoroutineMaker {
           up ? b_.CreateICmpUGE(offset, distance) : b_.CreateICmpULT(b_.CreateAdd(offset, distance), modulo);
       return b_.CreateSelect(inside, taken(lane), call.getArgOperand(1));
     }
-    if (operation == "broadcast_first") return nullptr;  // needs the active mask
+    if (first != nullptr) return taken(first);
     llvm::Value* operand = wide(1);
     if (operation == "shuffle" || operation == "broadcast") return taken(operand);
     if (operation == "shuffle_xor") return taken(b_.CreateXor(within, operand));

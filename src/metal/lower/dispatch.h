@@ -32,6 +32,9 @@ enum class Role {
   kQuadgroupIndex,
   kThreadsPerSimdgroup,
   kSimdgroupsPerThreadgroup,
+  kQuadgroupsPerThreadgroup,
+  kFullSimdgroupsPerThreadgroup,  // as dispatched
+  kFullQuadgroupsPerThreadgroup,
 };
 
 struct Parameter {

@@ -68,6 +68,12 @@ llvm::Value* ThreadsBuilder::shaped(llvm::Type* type, const Three& values) {
   return result;
 }
 
+// How many parts of `width` threads a threadgroup of that size has; the last may be smaller.
+llvm::Value* ThreadsBuilder::parts(const Three& size, unsigned width) {
+  llvm::Value* threads = b_.CreateMul(size[0], b_.CreateMul(size[1], size[2]));
+  return b_.CreateUDiv(b_.CreateAdd(threads, b_.getInt32(width - 1)), b_.getInt32(width));
+}
+
 llvm::Value* ThreadsBuilder::value_of(const Parameter& parameter, llvm::Type* type, const Three& position) {
   llvm::Value* one = b_.getInt32(1);
   auto number = [&](llvm::Value* value) { return shaped(type, {value, one, one}); };
@@ -101,10 +107,14 @@ llvm::Value* ThreadsBuilder::value_of(const Parameter& parameter, llvm::Type* ty
       return number(b_.CreateLShr(index_, 2));
     case Role::kThreadsPerSimdgroup:
       return number(b_.getInt32(engine::kLanes));
-    case Role::kSimdgroupsPerThreadgroup: {
-      llvm::Value* threads = b_.CreateMul(size_[0], b_.CreateMul(size_[1], size_[2]));
-      return number(b_.CreateUDiv(b_.CreateAdd(threads, b_.getInt32(engine::kLanes - 1)), b_.getInt32(engine::kLanes)));
-    }
+    case Role::kSimdgroupsPerThreadgroup:
+      return number(parts(size_, engine::kLanes));
+    case Role::kQuadgroupsPerThreadgroup:
+      return number(parts(size_, 4));
+    case Role::kFullSimdgroupsPerThreadgroup:
+      return number(parts(full_, engine::kLanes));
+    case Role::kFullQuadgroupsPerThreadgroup:
+      return number(parts(full_, 4));
   }
   return nullptr;
 }

@@ -36,6 +36,7 @@ class ThreadsBuilder {
   llvm::Value* geometry_field(unsigned field, unsigned axis);
   llvm::Value* bound(unsigned binding);
   llvm::Value* shaped(llvm::Type* type, const Three& values);
+  llvm::Value* parts(const Three& size, unsigned width);
   llvm::Value* value_of(const Parameter& parameter, llvm::Type* type, const Three& position);
 
   llvm::Module& module_;
