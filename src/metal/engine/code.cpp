@@ -13,8 +13,10 @@
 namespace anymps::metal::engine {
 namespace {
 
-// Metal's sinpi; the C library of this system has none.
-float sinpi(float x) { return std::sin(static_cast<float>(M_PI) * (x - 2 * std::rint(x / 2))); }
+// Metal's functions of pi times x; the C library of this system has none. The remainder is exact.
+float sinpi(float x) { return static_cast<float>(std::sin(M_PI * std::remainder(x, 2.0F))); }
+float cospi(float x) { return static_cast<float>(std::cos(M_PI * std::remainder(x, 2.0F))); }
+float tanpi(float x) { return static_cast<float>(std::tan(M_PI * std::remainder(x, 1.0F))); }
 
 // One linker for the process: each kernel is a library of its own in it.
 class Linker {
@@ -48,8 +50,12 @@ class Linker {
     shared_->addGenerator(llvm::cantFail(
         llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit_->getDataLayout().getGlobalPrefix())));
     llvm::orc::SymbolMap own;
-    own[jit_->mangleAndIntern("anymps_air_sinpi")] = {llvm::orc::ExecutorAddr::fromPtr(&sinpi),
-                                                      llvm::JITSymbolFlags::Exported};
+    const auto define = [&](const char* name, float (*function)(float)) {
+      own[jit_->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
+    };
+    define("anymps_air_sinpi", &sinpi);
+    define("anymps_air_cospi", &cospi);
+    define("anymps_air_tanpi", &tanpi);
     llvm::cantFail(shared_->define(llvm::orc::absoluteSymbols(std::move(own))));
   }
 

@@ -32,6 +32,7 @@ using Writer = llvm::function_ref<Written(llvm::IRBuilder<>& builder, const Decl
 void give_bodies(llvm::Module& module, Writer write);
 
 void lower_math(llvm::Module& module);
+void lower_integers(llvm::Module& module);
 void lower_conversions(llvm::Module& module);
 void lower_atomics(llvm::Module& module);
 

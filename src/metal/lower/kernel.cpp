@@ -123,6 +123,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   module.setDataLayout(target.createDataLayout());
   set_function_constants(module, options.constants);
   lower_math(module);
+  lower_integers(module);
   lower_conversions(module);
   lower_atomics(module);
   if (const auto unknown = unknown_functions(module); !unknown.empty()) {

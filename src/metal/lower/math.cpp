@@ -1,4 +1,4 @@
-// Arithmetic and transcendental functions. The fast variants are the precise ones: accuracy may be better than asked
+// Floating-point functions. The fast variants are the precise ones: accuracy may be better than asked
 // for.
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
@@ -18,27 +18,28 @@ struct Named {
 };
 
 // Every float type has these as they are.
-constexpr Named kExact[] = {{"fabs", llvm::Intrinsic::fabs},   {"sqrt", llvm::Intrinsic::sqrt},
-                            {"floor", llvm::Intrinsic::floor}, {"ceil", llvm::Intrinsic::ceil},
-                            {"trunc", llvm::Intrinsic::trunc}, {"rint", llvm::Intrinsic::rint},
-                            {"round", llvm::Intrinsic::round}, {"fma", llvm::Intrinsic::fma},
-                            {"fmin", llvm::Intrinsic::minnum}, {"fmax", llvm::Intrinsic::maxnum}};
+constexpr Named kExact[] = {
+    {"fabs", llvm::Intrinsic::fabs},   {"sqrt", llvm::Intrinsic::sqrt},        {"floor", llvm::Intrinsic::floor},
+    {"ceil", llvm::Intrinsic::ceil},   {"trunc", llvm::Intrinsic::trunc},      {"rint", llvm::Intrinsic::rint},
+    {"round", llvm::Intrinsic::round}, {"fma", llvm::Intrinsic::fma},          {"fmin", llvm::Intrinsic::minnum},
+    {"fmax", llvm::Intrinsic::maxnum}, {"copysign", llvm::Intrinsic::copysign}};
 
 // The C library has these for float; half goes through it.
 constexpr Named kThroughFloat[] = {
     {"sin", llvm::Intrinsic::sin},   {"cos", llvm::Intrinsic::cos},   {"tan", llvm::Intrinsic::tan},
     {"exp", llvm::Intrinsic::exp},   {"exp2", llvm::Intrinsic::exp2}, {"exp10", llvm::Intrinsic::exp10},
     {"log", llvm::Intrinsic::log},   {"log2", llvm::Intrinsic::log2}, {"log10", llvm::Intrinsic::log10},
-    {"pow", llvm::Intrinsic::pow},   {"sinh", llvm::Intrinsic::sinh}, {"cosh", llvm::Intrinsic::cosh},
-    {"tanh", llvm::Intrinsic::tanh}, {"asin", llvm::Intrinsic::asin}, {"acos", llvm::Intrinsic::acos},
-    {"atan", llvm::Intrinsic::atan}};
+    {"pow", llvm::Intrinsic::pow},   {"powr", llvm::Intrinsic::pow},  {"sinh", llvm::Intrinsic::sinh},
+    {"cosh", llvm::Intrinsic::cosh}, {"tanh", llvm::Intrinsic::tanh}, {"asin", llvm::Intrinsic::asin},
+    {"acos", llvm::Intrinsic::acos}, {"atan", llvm::Intrinsic::atan}};
 
 struct Library {
   llvm::StringLiteral name;
   llvm::StringLiteral function;
 };
 constexpr Library kLibrary[] = {
-    {"asinh", "asinhf"}, {"acosh", "acoshf"}, {"atanh", "atanhf"}, {"atan2", "atan2f"}, {"sinpi", "anymps_air_sinpi"}};
+    {"asinh", "asinhf"},           {"acosh", "acoshf"},           {"atanh", "atanhf"},          {"atan2", "atan2f"},
+    {"sinpi", "anymps_air_sinpi"}, {"cospi", "anymps_air_cospi"}, {"tanpi", "anymps_air_tanpi"}};
 
 std::optional<ID> intrinsic_in(llvm::ArrayRef<Named> table, llvm::StringRef name) {
   for (const Named& entry : table) {
@@ -63,8 +64,7 @@ class MathWriter {
         return through_float(d_.arguments, [&](llvm::ArrayRef<llvm::Value*> a) { return call(entry.function, a); });
       }
     }
-    if (llvm::Value* value = composed(name)) return value;
-    return integer(name);
+    return composed(name);
   }
 
  private:
@@ -119,8 +119,8 @@ class MathWriter {
       b_.CreateStore(intrinsic(llvm::Intrinsic::cos, {a[0]}), a[1]);
       return intrinsic(llvm::Intrinsic::sin, {a[0]});
     }
-    if (name == "clamp" && type->isFPOrFPVectorTy()) {
-      return intrinsic(llvm::Intrinsic::minnum, {intrinsic(llvm::Intrinsic::maxnum, {a[0], a[1]}), a[2]});
+    if (type->isFPOrFPVectorTy()) {
+      if (llvm::Value* value = common(name)) return value;
     }
     if (name == "nextafter" && type->isFloatTy()) return call("nextafterf", a);
     if (name == "nextafter" && type->isHalfTy()) return next_half(a[0], a[1]);
@@ -135,6 +135,35 @@ class MathWriter {
     return nullptr;
   }
 
+  // What the Metal specification calls common functions.
+  llvm::Value* common(llvm::StringRef name) {
+    const auto& a = d_.arguments;
+    llvm::Value* zero = llvm::ConstantFP::get(d_.result, 0);
+    llvm::Value* one = llvm::ConstantFP::get(d_.result, 1);
+    if (name == "clamp") return least(greatest(a[0], a[1]), a[2]);
+    if (name == "saturate") return least(greatest(a[0], zero), one);
+    if (name == "fmin3") return least(least(a[0], a[1]), a[2]);
+    if (name == "fmax3") return greatest(greatest(a[0], a[1]), a[2]);
+    if (name == "fmedian3") return greatest(least(a[0], a[1]), least(greatest(a[0], a[1]), a[2]));
+    if (name == "mix") return b_.CreateFAdd(a[0], b_.CreateFMul(b_.CreateFSub(a[1], a[0]), a[2]));
+    if (name == "step") return b_.CreateSelect(b_.CreateFCmpOLT(a[1], a[0]), zero, one);
+    if (name == "smoothstep") {
+      llvm::Value* t = b_.CreateFDiv(b_.CreateFSub(a[2], a[0]), b_.CreateFSub(a[1], a[0]));
+      t = least(greatest(t, zero), one);
+      llvm::Value* slope = b_.CreateFSub(llvm::ConstantFP::get(d_.result, 3), b_.CreateFAdd(t, t));
+      return b_.CreateFMul(b_.CreateFMul(t, t), slope);
+    }
+    if (name == "sign") {  // keeps zeros as they are; NaN is zero
+      llvm::Value* unit = intrinsic(llvm::Intrinsic::copysign, {one, a[0]});
+      llvm::Value* is_zero = b_.CreateFCmpOEQ(a[0], zero);
+      return b_.CreateSelect(b_.CreateFCmpUNO(a[0], a[0]), zero, b_.CreateSelect(is_zero, a[0], unit));
+    }
+    return nullptr;
+  }
+
+  llvm::Value* least(llvm::Value* x, llvm::Value* y) { return intrinsic(llvm::Intrinsic::minnum, {x, y}); }
+  llvm::Value* greatest(llvm::Value* x, llvm::Value* y) { return intrinsic(llvm::Intrinsic::maxnum, {x, y}); }
+
   // Halves in order are integers in order, but for the sign.
   llvm::Value* next_half(llvm::Value* x, llvm::Value* y) {
     llvm::Type* half = x->getType();
@@ -146,29 +175,6 @@ class MathWriter {
     llvm::Value* next = b_.CreateSelect(b_.CreateFCmpOEQ(x, zero), least, step);
     llvm::Value* result = b_.CreateSelect(b_.CreateFCmpOEQ(x, y), y, b_.CreateBitCast(next, half));
     return b_.CreateSelect(b_.CreateFCmpUNO(x, y), b_.CreateFAdd(x, y), result);
-  }
-
-  llvm::Value* integer(llvm::StringRef name) {
-    const auto& a = d_.arguments;
-    const bool is_signed = d_.suffix.starts_with("s.");
-    auto least = [&](llvm::Value* x, llvm::Value* y) {
-      return intrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, {x, y});
-    };
-    auto greatest = [&](llvm::Value* x, llvm::Value* y) {
-      return intrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, {x, y});
-    };
-    if (name == "min") return least(a[0], a[1]);
-    if (name == "max") return greatest(a[0], a[1]);
-    if (name == "clamp") return least(greatest(a[0], a[1]), a[2]);
-    if (name == "abs") return b_.CreateIntrinsic(llvm::Intrinsic::abs, {d_.result}, {a[0], b_.getFalse()});
-    if (name == "all") return b_.CreateAndReduce(a[0]);
-    if (name == "any") return b_.CreateOrReduce(a[0]);
-    if (name == "is_uniform") return b_.getTrue();
-    if (name == "get_simdgroup_size") return llvm::ConstantInt::get(d_.result, 32);
-    if (name == "normalize_function_constant_predicate") {
-      return b_.CreateZExt(b_.CreateIsNotNull(a[0]), d_.result);
-    }
-    return nullptr;
   }
 
   llvm::IRBuilder<>& b_;

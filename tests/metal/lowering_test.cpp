@@ -1,0 +1,122 @@
+// Each file of lower/ is a module before a pass, with what must be found in it after: "; PASS: <name>" names the pass,
+// and the other comments are FileCheck's.
+#include <gtest/gtest.h>
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/FileCheck/FileCheck.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Regex.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "metal/lower/bodies.h"
+#include "metal/lower/dispatch.h"
+#include "metal/lower/specialise.h"
+
+namespace anymps::metal::lower {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a module looks like to the passes that make "run": a buffer at binding 0, then the position in the grid.
+const std::vector<Parameter> kBufferAndPosition = {{.role = Role::kBuffer, .binding = 0},
+                                                   {.role = Role::kPositionInGrid}};
+
+void note(llvm::Module& module, const std::string& text) {
+  module.getOrInsertNamedMetadata("test.says")
+      ->addOperand(llvm::MDNode::get(module.getContext(), llvm::MDString::get(module.getContext(), text)));
+}
+
+using Pass = std::function<void(llvm::Module&)>;
+const std::map<std::string, Pass>& passes() {
+  static const std::map<std::string, Pass> kPasses = {
+      {"math", lower_math},
+      {"integers", lower_integers},
+      {"conversions", lower_conversions},
+      {"atomics", lower_atomics},
+      {"function-constants", [](llvm::Module& module) { set_function_constants(module, {{3, 7}}); }},
+      {"threadgroup-variables",
+       [](llvm::Module& module) {
+         ThreadgroupLayout layout;
+         place_threadgroup_variables(module, module.getFunction("k"), layout);
+         note(module, "bytes " + std::to_string(layout.bytes));
+         for (const auto& [offset, size] : layout.cleared) {
+           note(module, "cleared " + std::to_string(offset) + " " + std::to_string(size));
+         }
+       }},
+      {"matrices",
+       [](llvm::Module& module) {
+         const char* reason = "";
+         if (!narrow_matrices(*module.getFunction("k"), reason)) note(module, reason);
+       }},
+      {"thread-loop",
+       [](llvm::Module& module) { make_thread_loop(module, module.getFunction("k"), kBufferAndPosition); }},
+      {"coroutines",
+       [](llvm::Module& module) {
+         std::vector<engine::MeetingPoint> points;
+         note(module, make_coroutines(module, module.getFunction("k"), kBufferAndPosition, points));
+         for (const engine::MeetingPoint& point : points) {
+           note(module, "meeting " + std::to_string(static_cast<int>(point.meeting)) + " of " +
+                            std::to_string(point.width) + " lanes, " + std::to_string(point.bytes) + " bytes");
+         }
+       }},
+  };
+  return kPasses;
+}
+
+std::vector<fs::path> files() {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(ANYMPS_LOWERING_TESTS)) found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+class Lowering : public ::testing::TestWithParam<fs::path> {};
+
+TEST_P(Lowering, LeavesWhatTheFileSays) {
+  auto file = llvm::MemoryBuffer::getFile(GetParam().string());
+  ASSERT_TRUE(file) << GetParam();
+  const llvm::StringRef text = (*file)->getBuffer();
+  llvm::SmallVector<llvm::StringRef> named;
+  ASSERT_TRUE(llvm::Regex("; PASS: ([a-z-]+)").match(text, &named)) << "the file names no pass";
+  const auto pass = passes().find(named[1].str());
+  ASSERT_NE(pass, passes().end()) << "there is no pass " << named[1].str();
+
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  const auto module = llvm::parseAssembly((*file)->getMemBufferRef(), problem, context);
+  ASSERT_TRUE(module) << problem.getMessage().str() << ", line " << problem.getLineNo();
+  pass->second(*module);
+  std::string after;
+  llvm::raw_string_ostream stream(after);
+  EXPECT_FALSE(llvm::verifyModule(*module, &stream)) << stream.str();
+  after.clear();
+  module->print(stream, nullptr);
+  stream.flush();
+
+  llvm::FileCheckRequest request;
+  request.CheckPrefixes = {"CHECK"};
+  llvm::FileCheck check(request);
+  llvm::SourceMgr sources;
+  const unsigned id = sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, "checks"), llvm::SMLoc());
+  ASSERT_FALSE(check.readCheckFile(sources, sources.getMemoryBuffer(id)->getBuffer())) << "the checks cannot be read";
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(after, "module"), llvm::SMLoc());
+  EXPECT_TRUE(check.checkInput(sources, sources.getMemoryBuffer(2)->getBuffer())) << after;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Lowering, ::testing::ValuesIn(files()), [](const auto& info) {
+  std::string name = info.param.stem().string();
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace anymps::metal::lower
