@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import sys
 
-from anymps._metallib import validate_metallib
+from anymps._metallib import load_metallib, validate_metallib
 from anymps._recorder import epoch, step
 
-__all__ = ["epoch", "in_heap", "library_path", "memory", "step", "validate_metallib"]
+__all__ = ["epoch", "in_heap", "library_path", "load_metallib", "memory", "step", "validate_metallib"]
 
 
 def _step_aside(reason: str) -> None:

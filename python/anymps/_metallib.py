@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -18,6 +19,14 @@ def _executable() -> str:
     return found
 
 
+def _first_refusal(listing: str) -> str:
+    """The first function that the listing has an error for, in words; nothing where the library was refused whole."""
+    for function in json.loads(listing or "{}").get("functions", []):
+        if "error" in function:
+            return f"{function['name']}: {function['error']}; "
+    return ""
+
+
 def validate_metallib(library: bytes | str | os.PathLike) -> None:
     """Raises ValueError with the reason unless every function of the library (its bytes, or its path) can be read.
 
@@ -30,9 +39,24 @@ def validate_metallib(library: bytes | str | os.PathLike) -> None:
             file.flush()
             return validate_metallib(file.name)
     command = [_executable(), "metal", "list", "--json", os.fspath(library)]
-    finished = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    finished = subprocess.run(command, capture_output=True, text=True)
     if finished.returncode == 2:
-        raise ValueError(finished.stderr.strip())
+        raise ValueError(_first_refusal(finished.stdout) + finished.stderr.strip())
     if finished.returncode != 0:
         raise RuntimeError(finished.stderr.strip())
     return None
+
+
+def load_metallib(library: bytes | str | os.PathLike):
+    """torch.mps.load_metallib for a library (its bytes, or its path) that is not trusted to be whole.
+
+    It goes through validate_metallib first, and raises what that raises.
+    """
+    import torch
+
+    if not isinstance(library, bytes):
+        # Read once: what was validated is what is loaded.
+        with open(library, "rb") as file:
+            library = file.read()
+    validate_metallib(library)
+    return torch.mps.load_metallib(library)

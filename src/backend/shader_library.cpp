@@ -239,6 +239,33 @@ std::pair<MTLComputePipelineState_t, MTLFunction_t> MetalShaderLibrary::getLibra
   }
 }
 
+// PyTorch's helpers that launch its bundled kernels over an iterator: an extension that names them is to load, and to
+// be told.
+namespace {
+[[noreturn]] void no_bundled_kernels(const char* asked) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "anymps does not have PyTorch's own kernels as a Metal library, which ", asked,
+                              " is for (docs/limits.md)");
+}
+}  // namespace
+
+MetalShaderLibrary& MetalShaderLibrary::getBundledLibrary() { no_bundled_kernels("getBundledLibrary"); }
+void MetalShaderLibrary::exec_unary_kernel(TensorIteratorBase&, const std::string&, std::optional<c10::Scalar>,
+                                           std::optional<c10::ScalarType>, std::optional<uint32_t>) {
+  no_bundled_kernels("exec_unary_kernel");
+}
+void MetalShaderLibrary::exec_unary_kernel_raw(const std::string&, MTLBuffer_t, uint32_t, c10::ScalarType, MTLBuffer_t,
+                                               uint32_t, c10::ScalarType, uint32_t, std::optional<uint32_t>) {
+  no_bundled_kernels("exec_unary_kernel_raw");
+}
+void MetalShaderLibrary::exec_binary_kernel(TensorIteratorBase&, const std::string&, std::optional<c10::Scalar>,
+                                            std::optional<c10::ScalarType>, std::optional<c10::ScalarType>,
+                                            std::optional<uint32_t>) {
+  no_bundled_kernels("exec_binary_kernel");
+}
+void MetalShaderLibrary::exec_ternary_kernel(TensorIteratorBase&, const std::string&) {
+  no_bundled_kernels("exec_ternary_kernel");
+}
+
 PrecompiledMetalShaderLibrary::PrecompiledMetalShaderLibrary(std::vector<uint8_t> data) : MetalShaderLibrary("") {
   library = load(std::as_bytes(std::span(data)), "Failed to load metallib: ");
 }

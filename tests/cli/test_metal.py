@@ -1,6 +1,5 @@
 """`anymps metal`, on libraries made here and, where there are some, on genuine ones."""
 
-import importlib.util
 import json
 import os
 import pathlib
@@ -8,16 +7,6 @@ import shutil
 import subprocess
 
 import pytest
-
-CONTAINER = pathlib.Path(__file__).parents[1] / "metal" / "container.py"
-
-
-@pytest.fixture(scope="module")
-def metal():
-    specification = importlib.util.spec_from_file_location("metal_container", CONTAINER)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
@@ -74,7 +63,7 @@ def test_one_function_that_cannot_be_read_does_not_hide_the_others(call, metal, 
 
 def test_what_is_not_known_is_refused_by_name(call, metal, tmp_path):
     path = tmp_path / "unknown.metallib"
-    path.write_bytes(metal.container({"scale": metal.bitcode("air.amplification_id")}))
+    path.write_bytes(metal.container({"scale": metal.bitcode(position="air.amplification_id")}))
     answer = call("metal", "list", path)
     assert answer.returncode == 2
     assert "scale: !air.kernel, arguments, argument 2" in answer.stdout and "`air.amplification_id`" in answer.stdout
@@ -189,9 +178,8 @@ def test_verify_says_by_which_route(call, library):
 
 def test_verify_names_what_it_refuses(call, metal, tmp_path):
     path = tmp_path / "two.metallib"
-    path.write_bytes(
-        metal.container({"scale": metal.bitcode(), "other": metal.bitcode("air.quadgroups_per_threadgroup")})
-    )
+    other = metal.bitcode(position="air.amplification_id")
+    path.write_bytes(metal.container({"scale": metal.bitcode(), "other": other}))
     answer = call("metal", "verify", "--json", path)
     assert answer.returncode == 2
     found = json.loads(answer.stdout)

@@ -10,17 +10,17 @@ import pytest
 
 HEADER_BYTES = 88
 
-# A kernel as Apple's compiler writes it.
-KERNEL = pathlib.Path(__file__).with_name("scale.ll")
+# Kernels as Apple's compiler writes them.
+KERNELS = pathlib.Path(__file__).parent
 POSITION = "air.thread_position_in_grid"
 
 
-def bitcode(position: str = POSITION) -> bytes:
-    """The kernel's module, with another kind of argument in place of its position where one is named."""
+def bitcode(kernel: str = "scale", position: str = POSITION) -> bytes:
+    """A kernel's module, with another kind of argument in place of its position where one is named."""
     assembler = shutil.which("llvm-as-19")
     if assembler is None:
         pytest.skip("no llvm-as-19 here")
-    text = KERNEL.read_text().replace(POSITION, position)
+    text = (KERNELS / f"{kernel}.ll").read_text().replace(POSITION, position)
     return subprocess.run([assembler, "-o", "-", "-"], input=text.encode(), capture_output=True, check=True).stdout
 
 
