@@ -60,20 +60,28 @@ build: build/.installed ## .venv with torch and anymps in it
 run: build/.installed ## train a classifier on device="mps" and show the summary
 	$(VENV)/bin/anymps run --versus "--device cpu" examples/train_classifier.py
 
+# Kernels that Apple's compiler made, for the tests that run them: out of PyTorch's macOS wheel, which pip brings. Where
+# it cannot, those tests are skipped and say so.
+GENUINE := $(CURDIR)/build/genuine
+build/genuine/.ready: tools/genuine_kernels.py $(VENV)/.ready
+	-$(VENV)/bin/python tools/genuine_kernels.py $(GENUINE) && touch $@
+with_genuine = ANYMPS_GENUINE_KERNELS="$$(ls $(GENUINE)/*.metallib >/dev/null 2>&1 && echo $(GENUINE))"
+
 build/tests/build.ninja: build/.debian CMakeLists.txt
 	cmake -S . -B build/tests -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_TESTS=ON >/dev/null
 
-cpp-tests: build/tests/build.ninja ## the C++ tests of the rooms without PyTorch
+cpp-tests: build/tests/build.ninja build/genuine/.ready ## the C++ tests of the rooms without PyTorch
 	cmake --build build/tests
-	ctest --test-dir build/tests --output-on-failure
+	$(with_genuine) ctest --test-dir build/tests --output-on-failure
 
 # The models go in a process of their own: PyTorch's autograd thread keeps the number of threads that it began with, and
 # sums over another number of threads round differently.
 test: build/.installed cpp-tests ## everything that gates a change
 	$(VENV)/bin/python -m pytest tests/models tests/threads
-	$(VENV)/bin/python -m pytest tests --ignore=tests/models --ignore=tests/threads
+	$(with_genuine) $(VENV)/bin/python -m pytest tests --ignore=tests/models --ignore=tests/threads
 
-test-full: test ## the above, and PyTorch's own test_mps.py (TEST_MPS=path to it)
+test-full: test ## the above, every genuine kernel, and PyTorch's own test_mps.py (TEST_MPS=path to it)
+	$(VENV)/bin/python tests/genuine/verify_all.py $(GENUINE) --table tests/genuine/verified-2.13.tsv
 	ANYMPS_TEST_MPS=$(TEST_MPS) $(VENV)/bin/python -m pytest tests/conformance
 
 bench: build/.installed ## mps against cpu, in one run

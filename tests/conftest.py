@@ -1,6 +1,7 @@
-"""Metal libraries that are made here."""
+"""Metal libraries: those that are made here, and the genuine ones."""
 
 import importlib.util
+import os
 import pathlib
 
 import pytest
@@ -21,3 +22,12 @@ def metal():
 def library_bytes(metal) -> bytes:
     """A library with one kernel: `scale(out, factor)` sets every element."""
     return metal.container({"scale": metal.bitcode()})
+
+
+@pytest.fixture(scope="session")
+def genuine_libraries() -> list[pathlib.Path]:
+    """What Apple's compiler made; `make test` brings them."""
+    folder = os.environ.get("ANYMPS_GENUINE_KERNELS")
+    if not folder:
+        pytest.skip("ANYMPS_GENUINE_KERNELS names no folder; tools/genuine_kernels.py FOLDER makes one")
+    return sorted(pathlib.Path(folder).glob("*.metallib"))

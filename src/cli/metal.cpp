@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cli/verbs.h"
@@ -20,17 +21,20 @@ namespace anymps::cli {
 namespace {
 
 constexpr int kRefused = 2;
+constexpr int kInterrupted = 130;
 
 struct MetalOptions {
   std::string file;
   std::string kernel;
   std::vector<std::string> kernels;
   std::string sample = "1/1";
+  unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   bool json = false;
 };
 
 int complain(const lab::MetalAnswer& answer) {
   lab::log().error(lab::on_one_line(answer.text));
+  if (answer.interrupted) return kInterrupted;
   return answer.refused ? kRefused : 1;
 }
 
@@ -72,12 +76,16 @@ int verify(const MetalOptions& options) {
     return kUsageError;
   }
   const bool live = ::isatty(STDERR_FILENO) != 0;
-  const lab::MetalVerification found = lab::verify_metal(options.file, step, [live](std::size_t done, std::size_t of) {
-    if (live) fmt::print(stderr, "\r{} of {} ({} %)", done, of, 100 * done / std::max<std::size_t>(of, 1));
-  });
+  const lab::MetalVerification found =
+      lab::verify_metal(options.file, step, options.jobs, [live](std::size_t done, std::size_t of) {
+        if (live) fmt::print(stderr, "\r{} of {} ({} %)", done, of, 100 * done / std::max<std::size_t>(of, 1));
+      });
   if (live) fmt::print(stderr, "\r\033[K");
-  if (!found.problem.empty()) return complain({false, found.problem, found.refused});
+  if (!found.problem.empty()) {
+    return complain({.text = found.problem, .refused = found.refused, .interrupted = found.interrupted});
+  }
   fmt::print("{}", options.json ? lab::to_json(found).dump(2) + "\n" : lab::to_text(found));
+  if (found.interrupted) return kInterrupted;
   return found.refusals.empty() ? 0 : kRefused;
 }
 
@@ -104,6 +112,9 @@ void add_metal(CLI::App& app, Action& chosen) {
   list_verb->add_flag("--json", options->json, "As JSON");
   CLI::App* verify_verb = add("verify", "Compile its kernels for this machine and say how it went", verify);
   verify_verb->add_option("--sample", options->sample, "A share of them, such as 1/10")->type_name("1/N");
+  verify_verb->add_option("--jobs", options->jobs, "Threads that compile")
+      ->type_name("N")
+      ->check(CLI::Range(1U, 1024U));
   verify_verb->add_flag("--json", options->json, "As JSON");
   add("disasm", "Print the LLVM IR of a function", disassemble)
       ->add_option("KERNEL", options->kernel, "Its name")

@@ -68,6 +68,7 @@ MetalAnswer ask_metal(const std::vector<std::string>& request) {
   command.words.insert(command.words.end(), request.begin(), request.end());
   ChildResult child = run_child(command, ChildOutput::kCapture);
   if (!child.start_error.empty()) return {.text = "the reader cannot be started: " + child.start_error};
+  if (child.interrupted) return {.text = request[1] + ": interrupted", .interrupted = true};
   switch (child.status()) {
     case kAnswered:
       return {.answered = true, .text = std::move(child.output)};

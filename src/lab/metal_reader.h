@@ -14,6 +14,7 @@ struct MetalAnswer {
   bool answered = false;
   std::string text;      // the answer, or why there is none in one line
   bool refused = false;  // there is none because of the file; else because of this installation
+  bool interrupted = false;
 };
 
 // Asks libanymps_metal.so (metal/tool/tool.h) in a child with bounds on its time and memory. `request` is a verb, a

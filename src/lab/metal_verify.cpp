@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <nlohmann/json.hpp>
-#include <numeric>
+#include <thread>
 
 #include "lab/metal_reader.h"
 #include "lab/metal_screen.h"
@@ -16,20 +17,36 @@ namespace {
 constexpr std::size_t kKernelsPerChild = 100;
 constexpr std::size_t kNamesShown = 3;
 
+void add(MetalVerification& result, const nlohmann::json& kernel) {
+  ++result.kernels;
+  const auto name = kernel.at("name").get<std::string>();
+  if (kernel.contains("refusal")) {
+    std::string reason = kernel.at("refusal");
+    // Reasons begin with the kernel's name; without it they can be counted.
+    if (reason.starts_with(name + ": ")) reason.erase(0, name.size() + 2);
+    result.refusals[reason].push_back(name);
+    return;
+  }
+  ++(kernel.at("route") == "thread loop" ? result.thread_loops : result.coroutines);
+  result.milliseconds.push_back(kernel.at("ms"));
+  result.object_bytes += kernel.at("bytes").get<std::size_t>();
+}
+
 class Verifier {
  public:
-  Verifier(const std::string& file, std::size_t step) : file_(file), step_(step) {}
+  Verifier(const std::string& file, std::size_t step, unsigned jobs) : file_(file), step_(step), jobs_(jobs) {}
 
   // False where the child gave no answer.
   bool take(std::size_t first, std::size_t count) {
-    const MetalAnswer answer =
-        ask_metal({"verify", file_, std::to_string(first), std::to_string(count), std::to_string(step_)});
+    const MetalAnswer answer = ask_metal(
+        {"verify", file_, std::to_string(first), std::to_string(count), std::to_string(step_), std::to_string(jobs_)});
+    result.interrupted = answer.interrupted;
     if (!answer.answered) {
       why_ = answer.text;
       return false;
     }
     const auto found = nlohmann::json::parse(answer.text);
-    for (const auto& kernel : found.at("kernels")) add(kernel);
+    for (const auto& kernel : found.at("kernels")) add(result, kernel);
     result.peak_kib = std::max(result.peak_kib, found.at("peak_kib").get<std::size_t>());
     return true;
   }
@@ -42,23 +59,9 @@ class Verifier {
   MetalVerification result;
 
  private:
-  void add(const nlohmann::json& kernel) {
-    ++result.kernels;
-    const auto name = kernel.at("name").get<std::string>();
-    if (kernel.contains("refusal")) {
-      std::string reason = kernel.at("refusal");
-      // Reasons begin with the kernel's name; without it they can be counted.
-      if (reason.starts_with(name + ": ")) reason.erase(0, name.size() + 2);
-      result.refusals[reason].push_back(name);
-      return;
-    }
-    ++(kernel.at("route") == "thread loop" ? result.thread_loops : result.coroutines);
-    result.milliseconds.push_back(kernel.at("ms"));
-    result.object_bytes += kernel.at("bytes").get<std::size_t>();
-  }
-
   const std::string& file_;
   const std::size_t step_;
+  const unsigned jobs_;
   std::string why_;
 };
 
@@ -70,30 +73,26 @@ double at_share(std::vector<double> values, double share) {
 
 }  // namespace
 
-MetalVerification verify_metal(const std::string& file, std::size_t step,
+MetalVerification verify_metal(const std::string& file, std::size_t step, unsigned jobs,
                                const std::function<void(std::size_t done, std::size_t of)>& progress) {
   const auto began = std::chrono::steady_clock::now();
-  MetalVerification nothing;
   const MetalAnswer listed = ask_metal({"list", file});
-  if (!listed.answered) {
-    nothing.problem = listed.text;
-    nothing.refused = listed.refused;
-    return nothing;
-  }
+  if (!listed.answered) return {.problem = listed.text, .refused = listed.refused, .interrupted = listed.interrupted};
   const auto library = nlohmann::json::parse(listed.text);
   const auto& functions = library.at("functions");
-  Verifier verifier(file, step);
+  Verifier verifier(file, step, jobs);
+  MetalVerification& result = verifier.result;
   const std::size_t stride = kKernelsPerChild * step;
-  for (std::size_t first = 0; first < functions.size(); first += stride) {
-    if (!verifier.take(first, kKernelsPerChild)) {
-      for (std::size_t i = first; i < std::min(first + stride, functions.size()); i += step) {
-        if (!verifier.take(i, 1)) verifier.refuse(functions[i].at("name"));
-      }
+  for (std::size_t first = 0; first < functions.size() && !result.interrupted; first += stride) {
+    const std::size_t end = std::min(first + stride, functions.size());
+    const bool answered = verifier.take(first, kKernelsPerChild);
+    for (std::size_t i = first; i < end && !answered && !result.interrupted; i += step) {
+      if (!verifier.take(i, 1) && !result.interrupted) verifier.refuse(functions[i].at("name"));
     }
-    progress(std::min(first + stride, functions.size()), functions.size());
+    progress(end, functions.size());
   }
-  verifier.result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  return std::move(verifier.result);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return std::move(result);
 }
 
 nlohmann::json to_json(const MetalVerification& v) {
@@ -101,6 +100,7 @@ nlohmann::json to_json(const MetalVerification& v) {
           {"thread_loops", v.thread_loops},
           {"coroutines", v.coroutines},
           {"refusals", v.refusals},
+          {"interrupted", v.interrupted},
           {"median_ms", at_share(v.milliseconds, 0.5)},
           {"p95_ms", at_share(v.milliseconds, 0.95)},
           {"max_ms", at_share(v.milliseconds, 1)},
@@ -119,6 +119,7 @@ std::string to_text(const MetalVerification& v) {
       text += fmt::format("      {}\n", on_one_line(names[i]));
     }
   }
+  if (v.interrupted) text += "interrupted: the rest was not looked at\n";
   text += fmt::format("compiling    {:.0f} ms in the median, {:.0f} ms at 95 %, {:.0f} ms at most\n",
                       at_share(v.milliseconds, 0.5), at_share(v.milliseconds, 0.95), at_share(v.milliseconds, 1));
   text +=

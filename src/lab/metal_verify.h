@@ -13,19 +13,21 @@ namespace anymps::lab {
 struct MetalVerification {
   std::string problem;   // why nothing could be verified; empty where it could
   bool refused = false;  // because of the file
+  bool interrupted = false;
   std::size_t kernels = 0;
   std::size_t thread_loops = 0;
   std::size_t coroutines = 0;
-  std::map<std::string, std::vector<std::string>> refusals;  // by reason: the kernels
-  std::vector<double> milliseconds;                          // of each kernel that compiled
+  std::map<std::string, std::vector<std::string>> refusals{};  // by reason: the kernels
+  std::vector<double> milliseconds{};                          // of each kernel that compiled
   std::size_t object_bytes = 0;
   std::size_t peak_kib = 0;  // of the hungriest child
   double seconds = 0;
 };
 
-// Every `step`th kernel. A child takes some at a time; if one crashes, its kernels are tried one by one, and the one
-// that does it is refused. `progress(done, of)` is told after each child.
-MetalVerification verify_metal(const std::string& file, std::size_t step,
+// Every `step`th kernel. A child takes some at a time, and `jobs` of them run at once; if one crashes, its kernels are
+// tried one by one, and the one that does it is refused. `progress(done, of)` is told after each child, by one thread
+// at a time.
+MetalVerification verify_metal(const std::string& file, std::size_t step, unsigned jobs,
                                const std::function<void(std::size_t done, std::size_t of)>& progress);
 
 nlohmann::json to_json(const MetalVerification& verification);

@@ -1,8 +1,5 @@
 """torch.mps.load_metallib: compiled Metal kernels, called as PyTorch calls them on a Mac."""
 
-import os
-import pathlib
-
 import anymps
 import pytest
 import torch
@@ -118,16 +115,10 @@ def test_a_library_that_is_not_trusted(library_bytes, metal, tmp_path):
         anymps.load_metallib(tmp_path / "nothing")
 
 
-GENUINE = os.environ.get("ANYMPS_GENUINE_KERNELS")
-
-
-@pytest.mark.skipif(
-    GENUINE is None, reason="ANYMPS_GENUINE_KERNELS names no folder; tools/genuine_kernels.py makes one"
-)
 class TestGenuineKernels:
-    @pytest.fixture(scope="class")
-    def genuine(self):
-        return torch.mps.load_metallib(sorted(pathlib.Path(GENUINE).glob("*.metallib"))[0])
+    @pytest.fixture
+    def genuine(self, genuine_libraries):
+        return torch.mps.load_metallib(genuine_libraries[0])
 
     def test_addition_is_torchs_to_the_bit(self, genuine):
         x, y = torch.randn(10_007), torch.randn(10_007)

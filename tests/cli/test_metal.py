@@ -1,8 +1,6 @@
 """`anymps metal`, on libraries made here and, where there are some, on genuine ones."""
 
 import json
-import os
-import pathlib
 import shutil
 import subprocess
 
@@ -153,16 +151,21 @@ def test_validation_from_python(anymps, metal, library, monkeypatch):
         package.validate_metallib(metal.container({"scale": b"no bitcode"}))
 
 
-def test_genuine_libraries(call):
-    folder = os.environ.get("ANYMPS_GENUINE_KERNELS")
-    if not folder:
-        pytest.skip("ANYMPS_GENUINE_KERNELS names no folder; tools/genuine_kernels.py FOLDER makes one")
-    files = sorted(pathlib.Path(folder).glob("torch-2.13.0-*.metallib"))
-    assert len(files) == 2
-    for file in files:
+def test_genuine_libraries_are_read(call, genuine_libraries):
+    assert len(genuine_libraries) == 2
+    for file in genuine_libraries:
         functions = json.loads(call("metal", "list", "--json", file).stdout)["functions"]
         assert len(functions) == 12998
         assert not [function for function in functions if "error" in function]
+
+
+def test_every_tenth_genuine_kernel_compiles(call, genuine_libraries):
+    """All of them: tests/genuine/verify_all.py, which `make test-full` runs."""
+    for file in genuine_libraries:
+        found = json.loads(call("metal", "verify", "--sample", "1/10", "--json", file, timeout=1200).stdout)
+        assert found["refusals"] == {}
+        assert found["kernels"] == 1300
+        assert found["thread_loops"] > found["coroutines"] > 200
 
 
 def test_verify_says_by_which_route(call, library):

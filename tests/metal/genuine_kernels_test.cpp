@@ -19,7 +19,7 @@ class GenuineKernels : public ::testing::Test {
  protected:
   void SetUp() override {
     const char* folder = std::getenv("ANYMPS_GENUINE_KERNELS");
-    if (folder == nullptr) {
+    if (folder == nullptr || *folder == 0) {
       GTEST_SKIP() << "ANYMPS_GENUINE_KERNELS names no folder; tools/genuine_kernels.py FOLDER makes one";
     }
     for (const auto& entry : fs::directory_iterator(folder)) {

@@ -64,7 +64,6 @@ std::string disassemble(const Words& words) {
   return text;
 }
 
-// verify FILE FIRST COUNT STEP: every STEPth function from the FIRST on, COUNT of them at most.
 std::string verify(const Words& words) {
   const Metallib library = open_library(words[1]);
   const std::span<const FunctionEntry> all = library.functions();
@@ -73,7 +72,7 @@ std::string verify(const Words& words) {
   for (std::size_t i = std::stoull(words[2]); i < all.size() && chosen.size() < std::stoull(words[3]); i += step) {
     chosen.push_back(all[i]);
   }
-  return verify_as_json(chosen);
+  return verify_as_json(chosen, static_cast<unsigned>(std::stoul(words[5])));
 }
 
 struct Verb {
@@ -86,7 +85,7 @@ struct Verb {
 constexpr std::array kVerbs = {
     Verb{"list", 2, static_cast<std::size_t>(-1), list},
     Verb{"disasm", 3, 3, disassemble},
-    Verb{"verify", 5, 5, verify},
+    Verb{"verify", 6, 6, verify},
 };
 
 std::string answer(const Words& words) {

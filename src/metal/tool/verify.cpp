@@ -4,30 +4,51 @@
 #include <llvm/Support/raw_ostream.h>
 #include <sys/resource.h>
 
-#include <chrono>
+#include <ctime>
 #include <exception>
+#include <vector>
 
+#include "gpu/thread_pool.h"
 #include "metal/engine/compiler.h"
 
 namespace anymps::metal {
 
-std::string verify_as_json(std::span<const FunctionEntry> functions) {
-  llvm::json::Array kernels;
-  for (const FunctionEntry& function : functions) {
-    if (function.type != FunctionType::kKernel) continue;
-    llvm::json::Object entry;
-    entry["name"] = llvm::json::fixUTF8(function.name);
-    const auto began = std::chrono::steady_clock::now();
-    try {
-      const engine::CompiledKernel kernel = engine::compile_kernel(function.bitcode, function.name, {});
-      const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
-      entry["route"] = kernel.route == lower::Route::kThreadLoop ? "thread loop" : "coroutines";
-      entry["ms"] = took.count();
-      entry["bytes"] = static_cast<std::int64_t>(kernel.object.size());
-    } catch (const std::exception& error) {
-      entry["refusal"] = llvm::json::fixUTF8(error.what());
+namespace {
+
+double thread_milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
+llvm::json::Object verify(const FunctionEntry& function) {
+  llvm::json::Object entry;
+  entry["name"] = llvm::json::fixUTF8(function.name);
+  const double began = thread_milliseconds();
+  try {
+    const engine::CompiledKernel kernel = engine::compile_kernel(function.bitcode, function.name, {});
+    entry["route"] = kernel.route == lower::Route::kThreadLoop ? "thread loop" : "coroutines";
+    entry["ms"] = thread_milliseconds() - began;
+    entry["bytes"] = static_cast<std::int64_t>(kernel.object.size());
+  } catch (const std::exception& error) {
+    entry["refusal"] = llvm::json::fixUTF8(error.what());
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::string verify_as_json(std::span<const FunctionEntry> functions, unsigned jobs) {
+  std::vector<llvm::json::Object> entries(functions.size());
+  gpu::ThreadPool pool(jobs);
+  pool.parallel_for(functions.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (functions[i].type == FunctionType::kKernel) entries[i] = verify(functions[i]);
     }
-    kernels.push_back(std::move(entry));
+  });
+  llvm::json::Array kernels;
+  for (llvm::json::Object& entry : entries) {
+    if (!entry.empty()) kernels.push_back(std::move(entry));
   }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
