@@ -30,7 +30,7 @@ def environment(tmp_path) -> dict[str, str]:
 def call(anymps, environment, tmp_path):
     """Runs the executable in an empty folder and returns what it did."""
 
-    def call_anymps(*words, **variables) -> subprocess.CompletedProcess:
+    def call_anymps(*words, timeout=120, **variables) -> subprocess.CompletedProcess:
         return subprocess.run(
             [anymps, *map(str, words)],
             env=environment | variables,
@@ -38,7 +38,7 @@ def call(anymps, environment, tmp_path):
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
-            timeout=120,
+            timeout=timeout,
         )
 
     return call_anymps
