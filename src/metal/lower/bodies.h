@@ -12,7 +12,8 @@
 
 namespace llvm {
 class Module;
-}
+class TargetMachine;
+}  // namespace llvm
 
 namespace anymps::metal::lower {
 
@@ -31,6 +32,8 @@ enum class Written { kNotMine, kDone };
 using Writer = llvm::function_ref<Written(llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value)>;
 void give_bodies(llvm::Module& module, Writer write);
 
+// The functions of lower_math that pay as formulas; it does the rest.
+void lower_elementary(llvm::Module& module, const llvm::TargetMachine& target);
 void lower_math(llvm::Module& module);
 void lower_integers(llvm::Module& module);
 void lower_conversions(llvm::Module& module);

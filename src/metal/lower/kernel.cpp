@@ -122,6 +122,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   module.setTargetTriple(target.getTargetTriple().str());
   module.setDataLayout(target.createDataLayout());
   set_function_constants(module, options.constants);
+  lower_elementary(module, target);
   lower_math(module);
   lower_integers(module);
   lower_conversions(module);
