@@ -64,6 +64,41 @@ TEST(Engine, ThreadsBeyondTheGridDoNotRun) {
   EXPECT_EQ(out[259], -1);
 }
 
+// Threads that cannot tell how they are grouped may be grouped otherwise; those that can must not be.
+TEST(Engine, ThreadgroupsAreAsDispatchedWhereAKernelCanTell) {
+  const AirText air = AirText()
+                          .buffers(1)
+                          .builtin("thread_position_in_grid")
+                          .builtin("threadgroup_position_in_grid")
+                          .body(R"(
+  %i = zext i32 %thread_position_in_grid to i64
+  %to = getelementptr i32, ptr addrspace(1) %b0, i64 %i
+  store i32 %threadgroup_position_in_grid, ptr addrspace(1) %to, align 4
+  ret void
+)");
+  std::vector<std::uint32_t> out(10000);
+  run(air, {out.data()}, 10000, 10);
+  for (std::uint32_t i = 0; i < 10000; ++i) ASSERT_EQ(out[i], i / 10);
+}
+
+TEST(Engine, EveryThreadOfAWideGridRunsOnce) {
+  const AirText air = AirText()
+                          .buffers(1)
+                          .builtin("thread_position_in_grid")
+                          .body(R"(
+  %i = zext i32 %thread_position_in_grid to i64
+  %to = getelementptr i32, ptr addrspace(1) %b0, i64 %i
+  %n = load i32, ptr addrspace(1) %to, align 4
+  %m = add i32 %n, 1
+  store i32 %m, ptr addrspace(1) %to, align 4
+  ret void
+)");
+  std::vector<std::uint32_t> out(100001, 0);
+  run(air, {out.data()}, 100000, 10);
+  for (std::uint32_t i = 0; i < 100000; ++i) ASSERT_EQ(out[i], 1U) << i;
+  EXPECT_EQ(out[100000], 0U);
+}
+
 TEST(Engine, APlainKernelAsCoroutinesIsTheSame) {
   std::vector<float> in = counting(777);
   std::vector<float> loop(777);

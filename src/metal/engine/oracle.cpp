@@ -32,6 +32,23 @@ std::byte* threadgroup_memory(std::size_t bytes) {
   return memory.data() + (kThreadgroupAlignment - address % kThreadgroupAlignment) % kThreadgroupAlignment;
 }
 
+// Whether a kernel can tell how its threads are grouped: by asking, or through memory that a threadgroup shares.
+bool sees_threadgroups(const Signature& signature, const lower::ThreadgroupLayout& layout) {
+  if (layout.bytes != 0) return true;
+  return std::ranges::any_of(signature.arguments, [](const Argument& argument) {
+    switch (argument.kind) {
+      case ArgumentKind::kBuffer:
+      case ArgumentKind::kIndirectBuffer:
+      case ArgumentKind::kThreadPositionInGrid:
+      case ArgumentKind::kThreadsPerGrid:
+      case ArgumentKind::kThreadsPerSimdgroup:
+        return false;
+      default:
+        return true;
+    }
+  });
+}
+
 class OraclePipeline final : public Pipeline {
  public:
   OraclePipeline(Signature signature, const CompiledKernel& kernel, std::shared_ptr<Code> code)
@@ -39,7 +56,8 @@ class OraclePipeline final : public Pipeline {
         route_(kernel.route),
         layout_(kernel.threadgroup),
         points_(kernel.points),
-        code_(std::move(code)) {}
+        code_(std::move(code)),
+        regroup_(route_ == lower::Route::kThreadLoop && !sees_threadgroups(signature_, layout_)) {}
 
   const Signature& signature() const override { return signature_; }
   unsigned max_threads_per_threadgroup() const override { return signature_.max_total_threads.value_or(kMostThreads); }
@@ -53,6 +71,8 @@ class OraclePipeline final : public Pipeline {
                         std::to_string(max_threads_per_threadgroup()));
     }
     check_bound(launch);
+    // Nobody can tell, and a long loop is worth more than many short ones.
+    if (regroup_) group = {std::min<std::uint32_t>(threads[0], kThreadsPerTask), 1, 1};
     Geometry geometry{.grid = threads, .threadgroup = group, .groups = {}};
     std::uint64_t groups = 1;
     for (unsigned i = 0; i < 3; ++i) {
@@ -66,7 +86,8 @@ class OraclePipeline final : public Pipeline {
       bindings[slot_of(ArgumentKind::kThreadgroupBuffer, i)] = reinterpret_cast<void*>(memory);
       memory += gpu::round_up(launch.threadgroup_bytes[i], kThreadgroupAlignment);
     }
-    gpu::executor().parallel_for(groups, std::max<std::size_t>(1, kThreadsPerTask / size),
+    const std::size_t threads_in_group = std::size_t{group[0]} * group[1] * group[2];
+    gpu::executor().parallel_for(groups, std::max<std::size_t>(1, kThreadsPerTask / threads_in_group),
                                  [&](std::size_t begin, std::size_t end) {
                                    const FlushDenormals flush(signature_.denorms_disabled);
                                    std::byte* own = threadgroup_memory(memory);
@@ -104,6 +125,7 @@ class OraclePipeline final : public Pipeline {
   const lower::ThreadgroupLayout layout_;
   const std::vector<MeetingPoint> points_;
   const std::shared_ptr<Code> code_;
+  const bool regroup_;  // threads may be grouped as it suits the CPU
 };
 
 }  // namespace

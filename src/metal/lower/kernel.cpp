@@ -93,7 +93,6 @@ void adopt_functions(llvm::Module& module, llvm::Function* kernel) {
          {"no-builtins", "frame-pointer", "min-legal-vector-width", "stack-protector-buffer-size"}) {
       function.removeFnAttr(attribute);
     }
-    function.addFnAttr("prefer-vector-width", "512");
     function.setCallingConv(llvm::CallingConv::C);
     for (llvm::User* user : function.users()) {
       if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) call->setCallingConv(llvm::CallingConv::C);
@@ -150,6 +149,8 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   std::string broken;
   llvm::raw_string_ostream out(broken);
   if (llvm::verifyModule(module, &out)) return refused("lowering left a broken module: " + out.str());
+  // LLVM holds some of Intel's processors to half their registers, for fear of lower clocks; kernels are all arithmetic.
+  for (llvm::Function& function : module) function.addFnAttr("prefer-vector-width", "512");
   if (lowered.route == Route::kCoroutines) optimiser.split_coroutines(module);
   optimiser.optimise(module);
   return lowered;
