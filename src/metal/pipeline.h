@@ -48,7 +48,8 @@ class Pipeline {
 std::shared_ptr<Pipeline> make_pipeline(const FunctionEntry& function, const lower::LoweringOptions& options);
 
 // The same with the engine that ANYMPS_METAL_ENGINE names: "oracle", which is make_pipeline and what is used where the
-// variable is not set, or "coroutines", which has no thread loops. To compare engines launch by launch.
+// variable is not set, "coroutines", which has no thread loops, or "interpreter" (interpret/interpreter.h). To compare
+// engines launch by launch.
 std::shared_ptr<Pipeline> make_chosen_pipeline(const FunctionEntry& function, const lower::ConstantValues& constants);
 
 }  // namespace anymps::metal

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "metal/engine/compiler.h"
+#include "metal/interpret/interpreter.h"
 #include "metal/pipeline.h"
 
 namespace anymps::metal {
@@ -12,8 +13,9 @@ std::shared_ptr<Pipeline> make_chosen_pipeline(const FunctionEntry& function, co
   const std::string_view name = variable == nullptr ? "" : variable;
   if (name.empty() || name == "oracle") return make_pipeline(function, {.constants = constants});
   if (name == "coroutines") return make_pipeline(function, {.constants = constants, .force_coroutines = true});
+  if (name == "interpreter") return interpret::make_interpreter(function, constants);
   throw engine::KernelError(function.name + ": ANYMPS_METAL_ENGINE=" + std::string(name) +
-                            " names no engine; there are oracle and coroutines");
+                            " names no engine; there are oracle, coroutines and interpreter");
 }
 
 }  // namespace anymps::metal

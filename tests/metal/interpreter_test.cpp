@@ -1,0 +1,682 @@
+// Two engines that share no code, launch by launch: what they agree about is right or wrong for one reason less.
+#include "metal/interpret/interpreter.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "air_text.h"
+
+namespace anymps::metal {
+namespace {
+
+using testing::AirText;
+using testing::OwnedFunction;
+
+using Bytes = std::vector<std::byte>;
+
+template <typename T>
+Bytes bytes_of(const std::vector<T>& values) {
+  const auto* begin = reinterpret_cast<const std::byte*>(values.data());
+  return {begin, begin + values.size() * sizeof(T)};
+}
+template <typename T>
+std::vector<T> values_of(const Bytes& bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+Bytes launch(Pipeline& pipeline, std::vector<Bytes> buffers, Size threads, Size group) {
+  Launch launch;
+  for (std::size_t i = 0; i < buffers.size(); ++i) launch.buffers[i] = buffers[i].data();
+  pipeline.launch(launch, threads, group);
+  return buffers[0];
+}
+
+Bytes interpreted(const AirText& air, const std::vector<Bytes>& buffers, Size threads, Size group,
+                  const lower::ConstantValues& constants = {}) {
+  const OwnedFunction function(air);
+  return launch(*interpret::make_interpreter(function.entry, constants), buffers, threads, group);
+}
+Bytes compiled(const AirText& air, const std::vector<Bytes>& buffers, Size threads, Size group,
+               const lower::ConstantValues& constants = {}) {
+  const OwnedFunction function(air);
+  return launch(*make_pipeline(function.entry, {.constants = constants}), buffers, threads, group);
+}
+
+// What both engines leave in buffer 0; a failure where they differ.
+template <typename T>
+std::vector<T> both(const AirText& air, const std::vector<Bytes>& buffers, Size threads, Size group,
+                    const std::string& what = "") {
+  const Bytes one = interpreted(air, buffers, threads, group);
+  EXPECT_EQ(values_of<T>(one), values_of<T>(compiled(air, buffers, threads, group))) << what;
+  return values_of<T>(one);
+}
+
+// --- Simdgroup and quad functions, for every type that they take.
+
+struct Type {
+  std::string llvm;
+  std::string suffix;
+  unsigned bytes;  // of an element
+  unsigned count = 1;
+  bool real = false;
+};
+
+std::vector<Type> types() {
+  return {{"float", "f32", 4, 1, true},
+          {"half", "f16", 2, 1, true},
+          {"bfloat", "bf16", 2, 1, true},
+          {"i8", "s.i8", 1},
+          {"i8", "u.i8", 1},
+          {"i16", "s.i16", 2},
+          {"i16", "u.i16", 2},
+          {"i32", "s.i32", 4},
+          {"i32", "u.i32", 4},
+          {"<2 x float>", "v2f32", 4, 2, true},
+          {"<3 x float>", "v3f32", 4, 3, true},
+          {"<4 x float>", "v4f32", 4, 4, true},
+          {"<4 x half>", "v4f16", 2, 4, true},
+          {"<2 x i32>", "s.v2i32", 4, 2},
+          {"<4 x i8>", "u.v4i8", 1, 4}};
+}
+
+struct Call {
+  std::string operation;
+  std::string more_types;
+  std::string more;
+};
+
+// For the threads whose flag in b2 is set: call number c of x goes to place c * threads + i of b0. A place is four
+// elements wide.
+AirText calls_of(const std::vector<Call>& calls, const Type& type, unsigned threads) {
+  const std::string place = "[4 x i" + std::to_string(8 * type.bytes) + "]";
+  const std::string align = ", align " + std::to_string(type.bytes);
+  std::string outside;
+  std::string body =
+      "  %i = zext i32 %thread_position_in_grid to i64\n  %from = getelementptr " + place +
+      ", ptr addrspace(1) %b1, i64 %i\n  %where = getelementptr i32, ptr addrspace(1) %b2, i64 %i\n"
+      "  %flag = load i32, ptr addrspace(1) %where, align 4\n  %on = icmp ne i32 %flag, 0\n  %x = load " +
+      type.llvm + ", ptr addrspace(1) %from" + align + "\n  br i1 %on, label %then, label %done\nthen:\n";
+  for (std::size_t c = 0; c < calls.size(); ++c) {
+    const std::string n = std::to_string(c);
+    const std::string declaration = type.llvm + " @air." + calls[c].operation + "." + type.suffix + "(" + type.llvm;
+    const std::string declared = "declare " + declaration + calls[c].more_types + ")\n";
+    if (outside.find(declared) == std::string::npos) outside += declared;
+    body += "  %y" + n + " = call " + declaration + " %x" + calls[c].more + ")\n  %place" + n + " = add i64 %i, " +
+            std::to_string(c * threads) + "\n  %to" + n + " = getelementptr " + place +
+            ", ptr addrspace(1) %b0, i64 %place" + n + "\n  store " + type.llvm + " %y" + n + ", ptr addrspace(1) %to" +
+            n + align + "\n";
+  }
+  return AirText()
+      .buffers(3)
+      .builtin("thread_position_in_grid")
+      .outside(outside)
+      .body(body + "  br label %done\ndone:\n  ret void\n");
+}
+
+void put_real(std::byte* to, const Type& type, float value) {
+  const auto half = static_cast<_Float16>(value);
+  const std::byte* bytes = reinterpret_cast<const std::byte*>(&value);
+  if (type.bytes == 2 && type.llvm.find("bfloat") == std::string::npos) {
+    bytes = reinterpret_cast<const std::byte*>(&half);
+  } else if (type.bytes == 2) {
+    bytes += 2;  // a bfloat is the upper half of a float
+  }
+  std::memcpy(to, bytes, type.bytes);
+}
+
+// Reals whose sums and products are exact in any order, integers of any kind.
+Bytes operands(const Type& type, unsigned threads) {
+  Bytes bytes(std::size_t{4} * threads * type.bytes);
+  std::uint32_t random = 1;
+  for (std::size_t i = 0; i < std::size_t{4} * threads; ++i) {
+    random = random * 1664525 + 1013904223;
+    std::byte* to = bytes.data() + i * type.bytes;
+    constexpr float kSizes[] = {2, 1, 0.5F, 1};
+    if (type.real) {
+      put_real(to, type, (random >> 31 != 0 ? -1.0F : 1.0F) * kSizes[i / 4 % 4]);
+    } else {
+      for (unsigned b = 0; b < type.bytes; ++b) to[b] = static_cast<std::byte>(random >> (8 * b) ^ random >> 24);
+    }
+  }
+  return bytes;
+}
+
+constexpr unsigned kThreads = 107;  // in threadgroups of 64: the last simdgroup has eleven
+constexpr Size kGrid = {kThreads, 1, 1};
+constexpr Size kGroup = {64, 1, 1};
+
+std::vector<std::vector<std::uint32_t>> flag_patterns() {
+  const std::function<bool(unsigned)> patterns[] = {
+      [](unsigned) { return true; },
+      [](unsigned i) { return i % 2 == 1; },
+      [](unsigned i) { return i % 32 < 5; },
+      [](unsigned i) { return i / 4 % 3 != 1 && (i * i + i / 3) % 5 != 0; },
+  };
+  std::vector<std::vector<std::uint32_t>> all;
+  for (const auto& pattern : patterns) {
+    std::vector<std::uint32_t>& flags = all.emplace_back(kThreads);
+    for (unsigned i = 0; i < kThreads; ++i) flags[i] = pattern(i) ? 1 : 0;
+  }
+  return all;
+}
+
+std::vector<Call> reductions(const Type& type) {
+  std::vector<Call> calls;
+  for (const std::string group : {"simd_", "quad_"}) {
+    for (const char* operation : {"sum", "product", "min", "max"}) calls.push_back({group + operation, "", ""});
+    for (const char* operation : {"and", "or", "xor"}) {
+      if (!type.real) calls.push_back({group + operation, "", ""});
+    }
+    for (const char* form : {"prefix_inclusive_", "prefix_exclusive_"}) {
+      calls.push_back({group + form + "sum", "", ""});
+      calls.push_back({group + form + "product", "", ""});
+    }
+  }
+  return calls;
+}
+
+TEST(Interpreter, ReductionsAgreeForEveryTypeAndAnyActiveLanes) {
+  for (const Type& type : types()) {
+    const std::vector<Call> calls = reductions(type);
+    const AirText air = calls_of(calls, type, kThreads);
+    const Bytes out(calls.size() * kThreads * 4 * type.bytes, std::byte{0x77});
+    for (const auto& flags : flag_patterns()) {
+      both<std::uint8_t>(air, {out, operands(type, kThreads), bytes_of(flags)}, kGrid, kGroup, type.suffix);
+    }
+  }
+}
+
+struct Shuffle {
+  std::string operation;
+  int (*source)(int lane, int by, int width);  // within the group; negative: the lane's own
+};
+
+int lane_itself(int, int by, int) { return by; }
+constexpr auto kNobody = -1;
+
+const Shuffle kShuffles[] = {
+    {"shuffle", lane_itself},
+    {"broadcast", lane_itself},
+    {"shuffle_xor", [](int lane, int by, int) { return lane ^ by; }},
+    {"shuffle_up", [](int lane, int by, int) { return lane >= by ? lane - by : kNobody; }},
+    {"shuffle_down", [](int lane, int by, int width) { return lane + by < width ? lane + by : kNobody; }},
+    {"shuffle_rotate_up", [](int lane, int by, int width) { return (lane - by + width) % width; }},
+    {"shuffle_rotate_down", [](int lane, int by, int width) { return (lane + by) % width; }},
+};
+
+// Whose value each lane gets: both engines against the specification's words. A lane that is not active gives nothing
+// that is defined.
+TEST(Interpreter, ShufflesTakeTheValueOfTheLaneThatTheSpecificationNames) {
+  for (const Type& type : types()) {
+    struct Case {
+      const Shuffle* shuffle;
+      int by;
+      int width;
+    };
+    std::vector<Case> cases;
+    std::vector<Call> calls;
+    for (const Shuffle& shuffle : kShuffles) {
+      for (const int by : {0, 1, 3, 4, 13, 31}) {
+        for (const int width : {32, 4}) {
+          if (by >= width) continue;
+          cases.push_back({&shuffle, by, width});
+          calls.push_back(
+              {(width == 4 ? "quad_" : "simd_") + shuffle.operation, ", i16", ", i16 " + std::to_string(by)});
+        }
+      }
+    }
+    const AirText air = calls_of(calls, type, kThreads);
+    const Bytes in = operands(type, kThreads);
+    const std::size_t place = std::size_t{4} * type.bytes;
+    const Bytes untouched(calls.size() * kThreads * place, std::byte{0x77});
+    for (const auto& flags : flag_patterns()) {
+      const std::vector<Bytes> buffers = {untouched, in, bytes_of(flags)};
+      for (const auto& [engine, out] : {std::pair("interpreter", interpreted(air, buffers, kGrid, kGroup)),
+                                        std::pair("oracle", compiled(air, buffers, kGrid, kGroup))}) {
+        for (std::size_t c = 0; c < cases.size(); ++c) {
+          for (int i = 0; i < static_cast<int>(kThreads); ++i) {
+            const auto& [shuffle, by, width] = cases[c];
+            int source = shuffle->source(i % width, by, width);
+            source = source == kNobody ? i : i / width * width + source;
+            if (flags[i] == 0 || source >= static_cast<int>(kThreads) || flags[source] == 0) continue;
+            const std::byte* given = in.data() + source * place;
+            const std::byte* taken = out.data() + (c * kThreads + i) * place;
+            ASSERT_EQ(std::memcmp(given, taken, type.bytes * type.count), 0)
+                << engine << " " << calls[c].operation << " by " << by << " of " << type.suffix << ", thread " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
+// --- Control flow.
+
+// A kernel over uints: b1[i] is %x, and what the body calls %y goes to b0[i] in block "end".
+AirText over_uints(const std::string& body, const std::string& outside = "") {
+  return AirText()
+      .buffers(2)
+      .builtin("thread_position_in_grid")
+      .builtin("thread_index_in_simdgroup")
+      .builtin("thread_index_in_threadgroup")
+      .outside(
+          "declare i32 @air.simd_sum.u.i32(i32)\ndeclare i1 @air.simd_any(i1)\ndeclare i1 @air.simd_all(i1)\n"
+          "declare i1 @air.quad_any(i1)\ndeclare i1 @air.quad_all(i1)\ndeclare void @air.wg.barrier(i32, i32)\n" +
+          outside)
+      .body(R"(
+  %i = zext i32 %thread_position_in_grid to i64
+  %from = getelementptr i32, ptr addrspace(1) %b1, i64 %i
+  %to = getelementptr i32, ptr addrspace(1) %b0, i64 %i
+  %x = load i32, ptr addrspace(1) %from, align 4
+)" + body + R"(
+end:
+  store i32 %y, ptr addrspace(1) %to, align 4
+  ret void
+)");
+}
+
+std::vector<std::uint32_t> scattered(std::size_t count, std::uint32_t below) {
+  std::vector<std::uint32_t> values(count);
+  std::uint32_t random = 7;
+  for (std::uint32_t& value : values) {
+    random = random * 1664525 + 1013904223;
+    value = (random >> 16) % below;
+  }
+  return values;
+}
+
+std::vector<std::uint32_t> run_both(const AirText& air, const std::vector<std::uint32_t>& in, Size group = kGroup) {
+  const std::vector<std::uint32_t> out(in.size(), 0x77777777);
+  return both<std::uint32_t>(air, {bytes_of(out), bytes_of(in)}, {static_cast<std::uint32_t>(in.size()), 1, 1}, group);
+}
+
+// The sum of `term` over the lanes of i's simdgroup.
+template <typename Term>
+std::uint32_t over_simdgroup(std::size_t i, Term term) {
+  const std::size_t first = i / 32 * 32;
+  std::uint32_t sum = 0;
+  for (std::size_t j = first; j < std::min<std::size_t>(first + 32, kThreads); ++j) sum += term(j);
+  return sum;
+}
+
+TEST(Interpreter, OnlyTheLanesOfABranchTakePart) {
+  const auto in = scattered(kThreads, 100);
+  const auto out = run_both(over_uints(R"(
+  %c = icmp ult i32 %x, 40
+  br i1 %c, label %few, label %many
+few:
+  %a = call i32 @air.simd_sum.u.i32(i32 1)
+  br label %end.
+many:
+  %b = call i32 @air.simd_sum.u.i32(i32 1000)
+  br label %end.
+end.:
+  %p = phi i32 [ %a, %few ], [ %b, %many ]
+  %all = call i32 @air.simd_sum.u.i32(i32 1000000)
+  %y = add i32 %p, %all
+  br label %end
+)"),
+                            in);
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    const auto own = [&](std::size_t j) { return (in[j] < 40) == (in[i] < 40) ? (in[j] < 40 ? 1U : 1000U) : 0U; };
+    ASSERT_EQ(out[i], over_simdgroup(i, own) + over_simdgroup(i, [](std::size_t) { return 1000000U; })) << i;
+  }
+}
+
+// The way out in the middle must not keep those apart that stay.
+TEST(Interpreter, LanesMeetAgainBehindABranchThatSomeLeaveTheKernelIn) {
+  const auto in = scattered(kThreads, 4);
+  const auto out = run_both(over_uints(R"(
+  %bit0 = and i32 %x, 1
+  %c0 = icmp ne i32 %bit0, 0
+  br i1 %c0, label %inner, label %join
+inner:
+  %c1 = icmp ugt i32 %x, 1
+  br i1 %c1, label %gone, label %stays
+gone:
+  ret void
+stays:
+  br label %join
+join:
+  %y = call i32 @air.simd_sum.u.i32(i32 1)
+  br label %end
+)"),
+                            in);
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    const std::uint32_t there = over_simdgroup(i, [&](std::size_t j) { return in[j] == 3 ? 0U : 1U; });
+    ASSERT_EQ(out[i], in[i] == 3 ? 0x77777777 : there) << i;
+  }
+}
+
+TEST(Interpreter, LoopsOfDifferentLengthsAndWhatComesBehindThem) {
+  const auto in = scattered(kThreads, 9);
+  const auto out = run_both(over_uints(R"(
+  br label %head
+head:
+  %k = phi i32 [ 0, %0 ], [ %k1, %body ]
+  %sum = phi i32 [ 0, %0 ], [ %sum1, %body ]
+  %more = icmp ult i32 %k, %x
+  br i1 %more, label %body, label %behind
+body:
+  %n = call i32 @air.simd_sum.u.i32(i32 1)
+  %sum1 = add i32 %sum, %n
+  %k1 = add i32 %k, 1
+  br label %head
+behind:
+  %all = call i32 @air.simd_sum.u.i32(i32 1000)
+  %y = add i32 %sum, %all
+  br label %end
+)"),
+                            in);
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    std::uint32_t expected = over_simdgroup(i, [](std::size_t) { return 1000U; });
+    for (std::uint32_t k = 0; k < in[i]; ++k)
+      expected += over_simdgroup(i, [&](std::size_t j) { return in[j] > k ? 1U : 0U; });
+    ASSERT_EQ(out[i], expected) << i;
+  }
+}
+
+// An inner loop of different lengths, left by some, in an outer one.
+TEST(Interpreter, LoopsInLoops) {
+  const auto in = scattered(kThreads, 6);
+  const auto out = run_both(over_uints(R"(
+  br label %outer
+outer:
+  %r = phi i32 [ 0, %0 ], [ %r1, %next ]
+  %sum = phi i32 [ 0, %0 ], [ %sum3, %next ]
+  br label %inner
+inner:
+  %k = phi i32 [ 0, %outer ], [ %k1, %on ]
+  %sum1 = phi i32 [ %sum, %outer ], [ %sum2, %on ]
+  %n = call i32 @air.simd_sum.u.i32(i32 1)
+  %sum2 = add i32 %sum1, %n
+  %k1 = add i32 %k, 1
+  %more = icmp ult i32 %k1, %x
+  br i1 %more, label %on, label %next
+on:
+  %s = add i32 %k1, %r
+  %leave = icmp eq i32 %s, 5
+  br i1 %leave, label %next, label %inner
+next:
+  %m = call i32 @air.simd_sum.u.i32(i32 100)
+  %sum3 = add i32 %sum2, %m
+  %r1 = add i32 %r, 1
+  %again = icmp ult i32 %r1, 3
+  br i1 %again, label %outer, label %behind
+behind:
+  %y = add i32 %sum3, 0
+  br label %end
+)"),
+                            in);
+  const auto rounds = [&](std::size_t j, std::uint32_t r) {
+    std::uint32_t k = 1;
+    while (k < in[j] && k + r != 5) ++k;
+    return k;
+  };
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    std::uint32_t expected = 0;
+    for (std::uint32_t r = 0; r < 3; ++r) {
+      expected += over_simdgroup(i, [](std::size_t) { return 100U; });
+      for (std::uint32_t k = 0; k < rounds(i, r); ++k) {
+        expected += over_simdgroup(i, [&](std::size_t j) { return rounds(j, r) > k ? 1U : 0U; });
+      }
+    }
+    ASSERT_EQ(out[i], expected) << i;
+  }
+}
+
+TEST(Interpreter, SwitchesPartLanesManyWays) {
+  const auto in = scattered(kThreads, 5);
+  const auto out = run_both(over_uints(R"(
+  switch i32 %x, label %other [ i32 0, label %zero
+                                i32 1, label %one
+                                i32 3, label %zero ]
+zero:
+  %a = call i32 @air.simd_sum.u.i32(i32 1)
+  br label %join
+one:
+  %b = call i32 @air.simd_sum.u.i32(i32 100)
+  br label %join
+other:
+  %c = call i32 @air.simd_sum.u.i32(i32 10000)
+  br label %join
+join:
+  %y = phi i32 [ %a, %zero ], [ %b, %one ], [ %c, %other ]
+  br label %end
+)"),
+                            in);
+  const auto way = [&](std::size_t j) { return in[j] == 0 || in[j] == 3 ? 1U : in[j] == 1 ? 100U : 10000U; };
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    ASSERT_EQ(out[i], over_simdgroup(i, [&](std::size_t j) { return way(j) == way(i) ? way(j) : 0; })) << i;
+  }
+}
+
+TEST(Interpreter, VotesAreOfTheActiveLanes) {
+  for (const char* of : {"simd_any", "simd_all", "quad_any", "quad_all"}) {
+    const auto in = scattered(kThreads, 4);
+    const AirText air = over_uints(std::string(R"(
+  %c = icmp ne i32 %x, 2
+  %one = icmp eq i32 %x, 1
+  br i1 %c, label %vote, label %none
+vote:
+  %v = call i1 @air.)") + of + R"((i1 %one)
+  br label %join
+none:
+  br label %join
+join:
+  %p = phi i1 [ %v, %vote ], [ false, %none ]
+  %y = zext i1 %p to i32
+  br label %end
+)");
+    const std::string name = of;
+    const auto out = run_both(air, in);
+    const std::size_t width = name.starts_with("quad") ? 4 : 32;
+    for (std::size_t i = 0; i < kThreads; ++i) {
+      bool any = false;
+      bool all = true;
+      for (std::size_t j = i / width * width; j < std::min<std::size_t>(i / width * width + width, kThreads); ++j) {
+        any = any || in[j] == 1;
+        all = all && (in[j] == 1 || in[j] == 2);
+      }
+      ASSERT_EQ(out[i] != 0, in[i] != 2 && (name.ends_with("any") ? any : all)) << name << " " << i;
+    }
+  }
+}
+
+// Functions that say which lanes are active, in a branch that lanes with x = 2 do not take.
+TEST(Interpreter, BallotsAndTheFirstLane) {
+  const auto in = scattered(kThreads, 4);
+  struct Case {
+    std::string call;
+    std::uint32_t (*answer)(std::uint32_t active, std::uint32_t ones, std::uint32_t lane);
+  };
+  const Case cases[] = {
+      {"  %r = call i64 @air.simd_ballot.i64(i1 %one)\n  %v = trunc i64 %r to i32\n",
+       [](std::uint32_t, std::uint32_t ones, std::uint32_t) { return ones; }},
+      {"  %r = call i64 @air.simd_active_threads_mask.i64()\n  %v = trunc i64 %r to i32\n",
+       [](std::uint32_t active, std::uint32_t, std::uint32_t) { return active; }},
+      {"  %r = call i1 @air.simd_is_first()\n  %v = zext i1 %r to i32\n",
+       [](std::uint32_t active, std::uint32_t, std::uint32_t lane) {
+         return static_cast<std::uint32_t>((active & ((1U << lane) - 1)) == 0);
+       }},
+      {"  %v = call i32 @air.simd_broadcast_first.u.i32(i32 %thread_index_in_simdgroup)\n",
+       [](std::uint32_t active, std::uint32_t, std::uint32_t) {
+         return static_cast<std::uint32_t>(std::countr_zero(active));
+       }},
+      {"  %v = call i32 @air.quad_broadcast_first.u.i32(i32 %thread_index_in_simdgroup)\n",
+       [](std::uint32_t active, std::uint32_t, std::uint32_t lane) {
+         return lane / 4 * 4 + static_cast<std::uint32_t>(std::countr_zero(active >> lane / 4 * 4));
+       }},
+      {"  %r = call i64 @air.quad_ballot.i64(i1 %one)\n  %v = trunc i64 %r to i32\n",
+       [](std::uint32_t, std::uint32_t ones, std::uint32_t lane) { return ones >> lane / 4 * 4 & 15; }},
+      {"  %r = call i1 @air.quad_is_first()\n  %v = zext i1 %r to i32\n",
+       [](std::uint32_t active, std::uint32_t, std::uint32_t lane) {
+         return static_cast<std::uint32_t>(static_cast<std::uint32_t>(std::countr_zero(active >> lane / 4 * 4)) ==
+                                           lane % 4);
+       }},
+  };
+  for (const auto& [call, answer] : cases) {
+    const std::size_t begin = call.find("call ") + 5;
+    std::string declared = call.substr(begin, call.find('(') - begin);
+    const std::string arguments = call.substr(call.find('('));
+    declared += arguments.starts_with("(i1") ? "(i1)" : arguments.starts_with("(i32") ? "(i32)" : "()";
+    const auto out = run_both(over_uints("  %one = icmp eq i32 %x, 1\n  %c = icmp ne i32 %x, 2\n"
+                                         "  br i1 %c, label %in, label %out\nin:\n" +
+                                             call +
+                                             "  br label %join\nout:\n  br label %join\njoin:\n"
+                                             "  %y = phi i32 [ %v, %in ], [ 12345, %out ]\n  br label %end\n",
+                                         "declare " + declared),
+                              in);
+    for (std::size_t i = 0; i < kThreads; ++i) {
+      const auto bits = [&](auto of) { return over_simdgroup(i, [&](std::size_t j) { return of(in[j]) << j % 32; }); };
+      const std::uint32_t active = bits([](std::uint32_t x) { return x == 2 ? 0U : 1U; });
+      const std::uint32_t ones = bits([](std::uint32_t x) { return x == 1 ? 1U : 0U; });
+      const std::uint32_t expected = answer(active, ones, static_cast<std::uint32_t>(i % 32));
+      ASSERT_EQ(out[i], in[i] == 2 ? 12345 : expected) << declared << " " << i;
+    }
+  }
+}
+
+// --- Threadgroups.
+
+constexpr const char* kShared = "@shared = internal addrspace(3) global [256 x i32] undef, align 4\n";
+
+// Threads that have ended are not waited for.
+TEST(Interpreter, EarlyReturnBeforeABarrier) {
+  const auto in = scattered(kThreads - 1, 10);  // everyone has a neighbour
+  const auto out = run_both(over_uints(R"(
+  %l = zext i32 %thread_index_in_threadgroup to i64
+  %own = getelementptr [256 x i32], ptr addrspace(3) @shared, i64 0, i64 %l
+  store i32 %x, ptr addrspace(3) %own, align 4
+  %leaves = icmp ult i32 %x, 3
+  br i1 %leaves, label %gone, label %stays
+gone:
+  ret void
+stays:
+  call void @air.wg.barrier(i32 2, i32 1)
+  %flipped = xor i64 %l, 1
+  %theirs = getelementptr [256 x i32], ptr addrspace(3) @shared, i64 0, i64 %flipped
+  %y = load i32, ptr addrspace(3) %theirs, align 4
+  br label %end
+)",
+                                       kShared),
+                            in);
+  for (std::size_t i = 0; i < in.size(); ++i) ASSERT_EQ(out[i], in[i] < 3 ? 0x77777777 : in[i ^ 1]) << i;
+}
+
+// A tree over the threadgroup's memory, with a barrier in each round, in a function of its own.
+TEST(Interpreter, BarriersInALoopInAFunction) {
+  std::vector<std::uint32_t> in = scattered(512, 1000);
+  const auto out = run_both(over_uints(R"(
+  %l = zext i32 %thread_index_in_threadgroup to i64
+  %own = getelementptr [256 x i32], ptr addrspace(3) @shared, i64 0, i64 %l
+  store i32 %x, ptr addrspace(3) %own, align 4
+  %y = call i32 @tree(i64 %l, i64 128)
+  br label %end
+)",
+                                       std::string(kShared) + R"(
+define internal i32 @tree(i64 %l, i64 %first) {
+  br label %head
+head:
+  %half = phi i64 [ %first, %0 ], [ %next, %joined ]
+  call void @air.wg.barrier(i32 2, i32 1)
+  %works = icmp ult i64 %l, %half
+  br i1 %works, label %adds, label %joined
+adds:
+  %own = getelementptr [256 x i32], ptr addrspace(3) @shared, i64 0, i64 %l
+  %at = add i64 %l, %half
+  %their = getelementptr [256 x i32], ptr addrspace(3) @shared, i64 0, i64 %at
+  %a = load i32, ptr addrspace(3) %own, align 4
+  %b = load i32, ptr addrspace(3) %their, align 4
+  %c = add i32 %a, %b
+  store i32 %c, ptr addrspace(3) %own, align 4
+  br label %joined
+joined:
+  %next = lshr i64 %half, 1
+  %more = icmp ne i64 %next, 0
+  br i1 %more, label %head, label %behind
+behind:
+  call void @air.wg.barrier(i32 2, i32 1)
+  %sum = load i32, ptr addrspace(3) @shared, align 4
+  ret i32 %sum
+}
+)"),
+                            in, {256, 1, 1});
+  for (std::size_t i = 0; i < 512; ++i) {
+    std::uint32_t expected = 0;
+    for (std::size_t j = i / 256 * 256; j < i / 256 * 256 + 256; ++j) expected += in[j];
+    ASSERT_EQ(out[i], expected) << i;
+  }
+}
+
+// Of threadgroups of 8x5x2 in a grid of 17x7x3.
+TEST(Interpreter, PositionsInAGridThatItsThreadgroupsDoNotFill) {
+  constexpr std::uint32_t kGridSize[] = {17, 7, 3};
+  constexpr std::uint32_t kGroupSize[] = {8, 5, 2};
+  const auto volume = [](const std::uint32_t* size) { return size[0] * size[1] * size[2]; };
+  struct Builtin {
+    std::string name;
+    std::uint32_t (*answer)(std::uint32_t index, std::uint32_t threads, std::uint32_t full);
+  };
+  const Builtin builtins[] = {
+      {"thread_index_in_threadgroup", [](std::uint32_t index, std::uint32_t, std::uint32_t) { return index; }},
+      {"thread_index_in_simdgroup", [](std::uint32_t index, std::uint32_t, std::uint32_t) { return index % 32; }},
+      {"simdgroup_index_in_threadgroup", [](std::uint32_t index, std::uint32_t, std::uint32_t) { return index / 32; }},
+      {"thread_index_in_quadgroup", [](std::uint32_t index, std::uint32_t, std::uint32_t) { return index % 4; }},
+      {"quadgroup_index_in_threadgroup", [](std::uint32_t index, std::uint32_t, std::uint32_t) { return index / 4; }},
+      {"threads_per_simdgroup", [](std::uint32_t, std::uint32_t, std::uint32_t) { return 32U; }},
+      {"simdgroups_per_threadgroup", [](std::uint32_t, std::uint32_t n, std::uint32_t) { return (n + 31) / 32; }},
+      {"quadgroups_per_threadgroup", [](std::uint32_t, std::uint32_t n, std::uint32_t) { return (n + 3) / 4; }},
+      {"dispatch_simdgroups_per_threadgroup",
+       [](std::uint32_t, std::uint32_t, std::uint32_t n) { return (n + 31) / 32; }},
+      {"dispatch_quadgroups_per_threadgroup",
+       [](std::uint32_t, std::uint32_t, std::uint32_t n) { return (n + 3) / 4; }},
+  };
+  for (const auto& [name, answer] : builtins) {
+    // Threads of one x add up a square each.
+    const AirText air =
+        AirText()
+            .buffers(1)
+            .builtin("thread_position_in_grid")
+            .builtin(name)
+            .outside("declare i32 @air.atomic.global.add.u.i32(ptr addrspace(1), i32, i32, i32, i1)")
+            .body(
+                "  %i = zext i32 %thread_position_in_grid to i64\n"
+                "  %to = getelementptr i32, ptr addrspace(1) %b0, i64 %i\n  %s = add i32 %" +
+                name +
+                ", 1\n  %q = mul i32 %s, %s\n"
+                "  %old = call i32 @air.atomic.global.add.u.i32(ptr addrspace(1) %to, i32 %q, i32 0, i32 2, i1 true)\n"
+                "  ret void\n");
+    std::vector<std::uint32_t> expected(kGridSize[0]);
+    for (std::uint32_t x = 0; x < kGridSize[0]; ++x) {
+      for (std::uint32_t y = 0; y < kGridSize[1]; ++y) {
+        for (std::uint32_t z = 0; z < kGridSize[2]; ++z) {
+          const std::uint32_t at[] = {x, y, z};
+          std::uint32_t size[3];
+          for (unsigned i = 0; i < 3; ++i) {
+            size[i] = std::min(kGroupSize[i], kGridSize[i] - at[i] / kGroupSize[i] * kGroupSize[i]);
+          }
+          const std::uint32_t index = x % 8 + size[0] * (y % 5 + size[1] * (z % 2));
+          const std::uint32_t own = answer(index, volume(size), volume(kGroupSize)) + 1;
+          expected[x] += own * own;
+        }
+      }
+    }
+    const std::vector<Bytes> buffers = {Bytes(4 * kGridSize[0])};
+    const Size grid = {kGridSize[0], kGridSize[1], kGridSize[2]};
+    const Size group = {kGroupSize[0], kGroupSize[1], kGroupSize[2]};
+    EXPECT_EQ(values_of<std::uint32_t>(interpreted(air, buffers, grid, group)), expected) << name;
+    EXPECT_EQ(values_of<std::uint32_t>(compiled(air, buffers, grid, group)), expected) << name;
+  }
+}
+
+}  // namespace
+}  // namespace anymps::metal
