@@ -384,6 +384,109 @@ behind:
   }
 }
 
+// Lanes that go on to the next round wait for those that are still in this one.
+TEST(Interpreter, ContinueWaitsForTheRoundToEnd) {
+  const auto in = scattered(kThreads, 256);
+  const auto out = run_both(over_uints(R"(
+  br label %head
+head:
+  %k = phi i32 [ 0, %0 ], [ %k1, %skip ], [ %k1, %does ]
+  %sum = phi i32 [ 0, %0 ], [ %sum, %skip ], [ %sum1, %does ]
+  %k1 = add i32 %k, 1
+  %more = icmp ult i32 %k, 8
+  br i1 %more, label %body, label %behind
+body:
+  %shifted = lshr i32 %x, %k
+  %bit = and i32 %shifted, 1
+  %c = icmp ne i32 %bit, 0
+  br i1 %c, label %skip, label %does
+skip:
+  br label %head
+does:
+  %n = call i32 @air.simd_sum.u.i32(i32 1)
+  %sum1 = add i32 %sum, %n
+  br label %head
+behind:
+  %y = add i32 %sum, 0
+  br label %end
+)"),
+                            in);
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    std::uint32_t expected = 0;
+    for (unsigned k = 0; k < 8; ++k) {
+      if ((in[i] >> k & 1) != 0) continue;
+      expected += over_simdgroup(i, [&](std::size_t j) { return ~in[j] >> k & 1; });
+    }
+    ASSERT_EQ(out[i], expected) << i;
+  }
+}
+
+// The same where the round begins with a meeting of all.
+TEST(Interpreter, ABranchAtTheEndOfARoundEndsBeforeTheNextBegins) {
+  const auto in = scattered(kThreads, 256);
+  const auto out = run_both(over_uints(R"(
+  br label %head
+head:
+  %k = phi i32 [ 0, %0 ], [ %k1, %next ]
+  %sum = phi i32 [ 0, %0 ], [ %sum2, %next ]
+  %all = call i32 @air.simd_sum.u.i32(i32 1000)
+  %sum1 = add i32 %sum, %all
+  %shifted = lshr i32 %x, %k
+  %bit = and i32 %shifted, 1
+  %c = icmp ne i32 %bit, 0
+  br i1 %c, label %does, label %next
+does:
+  %n = call i32 @air.simd_sum.u.i32(i32 1)
+  %with = add i32 %sum1, %n
+  br label %next
+next:
+  %sum2 = phi i32 [ %sum1, %head ], [ %with, %does ]
+  %k1 = add i32 %k, 1
+  %more = icmp ult i32 %k1, 8
+  br i1 %more, label %head, label %behind
+behind:
+  %y = add i32 %sum2, 0
+  br label %end
+)"),
+                            in);
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    std::uint32_t expected = 8 * over_simdgroup(i, [](std::size_t) { return 1000U; });
+    for (unsigned k = 0; k < 8; ++k) {
+      if ((in[i] >> k & 1) != 0) expected += over_simdgroup(i, [&](std::size_t j) { return in[j] >> k & 1; });
+    }
+    ASSERT_EQ(out[i], expected) << i;
+  }
+}
+
+// How a compiler lays out the blocks says nothing about their order.
+TEST(Interpreter, BlocksMayLieInAnyOrder) {
+  const auto in = scattered(kThreads, 9);
+  const auto out = run_both(over_uints(R"(
+  br label %head
+behind:
+  %all = call i32 @air.simd_sum.u.i32(i32 1000)
+  %y = add i32 %sum, %all
+  br label %end
+body:
+  %n = call i32 @air.simd_sum.u.i32(i32 1)
+  %sum1 = add i32 %sum, %n
+  %k1 = add i32 %k, 1
+  br label %head
+head:
+  %k = phi i32 [ 0, %0 ], [ %k1, %body ]
+  %sum = phi i32 [ 0, %0 ], [ %sum1, %body ]
+  %more = icmp ult i32 %k, %x
+  br i1 %more, label %body, label %behind
+)"),
+                            in);
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    std::uint32_t expected = over_simdgroup(i, [](std::size_t) { return 1000U; });
+    for (std::uint32_t k = 0; k < in[i]; ++k)
+      expected += over_simdgroup(i, [&](std::size_t j) { return in[j] > k ? 1U : 0U; });
+    ASSERT_EQ(out[i], expected) << i;
+  }
+}
+
 // An inner loop of different lengths, left by some, in an outer one.
 TEST(Interpreter, LoopsInLoops) {
   const auto in = scattered(kThreads, 6);

@@ -370,6 +370,7 @@ class CoroutineMaker {
 
 std::string make_coroutines(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters,
                             std::vector<MeetingPoint>& points) {
+  order_meetings(*kernel);
   CoroutineMaker maker(module, kernel, points);
   if (std::string wrong = maker.make(); !wrong.empty()) return wrong;
   constexpr unsigned kThreads = 5;

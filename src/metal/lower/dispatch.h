@@ -47,6 +47,10 @@ struct Parameter {
 // run(bindings, geometry, x, y, z, memory): for kernels whose threads never meet.
 void make_thread_loop(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters);
 
+// Orders the blocks such that lanes that diverged meet again as early as they can, and no lane begins a loop's next
+// round while others wait in this one.
+void order_meetings(llvm::Function& kernel);
+
 // run(bindings, geometry, x, y, z, threads, simdgroups, frames, memory), which is engine::Spawn: each thread is a
 // coroutine that suspends where it meets others. Returns what is wrong, or an empty string.
 std::string make_coroutines(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters,

@@ -1,0 +1,104 @@
+// The scheduler lets the earliest meeting go first, so that lanes that diverged come together again (scheduler.h). This
+// makes "earliest" mean it: a block that can lead to another lies before it, a loop's blocks lie before those behind
+// the loop, and the lanes of a simdgroup begin a loop's next round together.
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include "metal/lower/bodies.h"
+#include "metal/lower/dispatch.h"
+
+namespace anymps::metal::lower {
+namespace {
+
+// At what its simdgroup does together. Barriers of the threadgroup open only when nobody can move otherwise.
+bool meets(const llvm::BasicBlock& block) {
+  for (const llvm::Instruction& instruction : block) {
+    const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    if (call == nullptr || call->getCalledFunction() == nullptr) continue;
+    const llvm::StringRef name = call->getCalledFunction()->getName();
+    if (is_cooperative(name) && !name.starts_with("air.wg.barrier")) return true;
+  }
+  return false;
+}
+
+// Whether some lanes can begin the next round while others still wait at a meeting of this one.
+bool can_run_ahead(const llvm::Loop& loop, const llvm::DominatorTree& tree) {
+  llvm::SmallVector<llvm::BasicBlock*> latches;
+  loop.getLoopLatches(latches);
+  for (const llvm::BasicBlock* block : loop.blocks()) {
+    if (!meets(*block)) continue;
+    for (const llvm::BasicBlock* latch : latches) {
+      if (!tree.dominates(block, latch)) return true;
+    }
+  }
+  return false;
+}
+
+void meet_after_each_round(llvm::Function& function) {
+  llvm::SmallVector<llvm::BasicBlock*> headers;
+  {
+    const llvm::DominatorTree tree(function);
+    const llvm::LoopInfo loops(tree);
+    for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
+      if (can_run_ahead(*loop, tree)) headers.push_back(loop->getHeader());
+    }
+  }
+  llvm::Module& module = *function.getParent();
+  llvm::IRBuilder<> b(module.getContext());
+  for (llvm::BasicBlock* header : headers) {
+    const llvm::DominatorTree tree(function);
+    const llvm::LoopInfo loops(tree);
+    llvm::SmallVector<llvm::BasicBlock*> latches;
+    loops.getLoopFor(header)->getLoopLatches(latches);
+    llvm::BasicBlock* round = llvm::SplitBlockPredecessors(header, latches, ".round");
+    b.SetInsertPoint(round->getTerminator());
+    const auto barrier =
+        module.getOrInsertFunction("air.simdgroup.barrier", b.getVoidTy(), b.getInt32Ty(), b.getInt32Ty());
+    b.CreateCall(barrier, {b.getInt32(0), b.getInt32(0)});
+  }
+}
+
+class Placer {
+ public:
+  explicit Placer(llvm::Function& function) : tree_(function), loops_(tree_), order_(&function) {}
+
+  void run() {
+    place(nullptr);
+    for (std::size_t i = 1; i < placed_.size(); ++i) placed_[i]->moveAfter(placed_[i - 1]);
+  }
+
+ private:
+  // The blocks of a loop, or of the function; inner loops whole, where they begin.
+  void place(const llvm::Loop* loop) {
+    for (llvm::BasicBlock* block : order_) {
+      if (seen_.contains(block) || (loop != nullptr && !loop->contains(block))) continue;
+      const llvm::Loop* inner = loops_.getLoopFor(block);
+      if (inner != loop && loops_.isLoopHeader(block)) {
+        place(inner);
+        continue;
+      }
+      seen_.insert(block);
+      placed_.push_back(block);
+    }
+  }
+
+  const llvm::DominatorTree tree_;
+  const llvm::LoopInfo loops_;
+  const llvm::ReversePostOrderTraversal<llvm::Function*> order_;
+  llvm::SmallPtrSet<llvm::BasicBlock*, 32> seen_;
+  llvm::SmallVector<llvm::BasicBlock*> placed_;
+};
+
+}  // namespace
+
+void order_meetings(llvm::Function& kernel) {
+  meet_after_each_round(kernel);
+  Placer(kernel).run();
+}
+
+}  // namespace anymps::metal::lower
