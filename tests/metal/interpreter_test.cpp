@@ -258,6 +258,55 @@ TEST(Interpreter, ShufflesTakeTheValueOfTheLaneThatTheSpecificationNames) {
   }
 }
 
+// What moves in comes from the other end of the filling, run by run.
+TEST(Interpreter, ShufflesAndFills) {
+  for (const Type& type : types()) {
+    for (const int run : {32, 16, 4}) {
+      for (const bool up : {true, false}) {
+        const int by = 3;
+        const std::string operation = std::string("simd_shuffle_and_fill_") + (up ? "up" : "down");
+        // The filling is x of the same thread in every case but for the sign of what is shuffled.
+        const AirText air =
+            AirText()
+                .buffers(3)
+                .builtin("thread_position_in_grid")
+                .outside("declare " + type.llvm + " @air." + operation + "." + type.suffix + "(" + type.llvm + ", " +
+                         type.llvm + ", i16, i16)")
+                .body([&] {
+                  const std::string place = "[4 x i" + std::to_string(8 * type.bytes) + "]";
+                  const std::string align = ", align " + std::to_string(type.bytes) + "\n";
+                  std::string text = "  %i = zext i32 %thread_position_in_grid to i64\n";
+                  for (const char* n : {"0", "1", "2"}) {
+                    text += std::string("  %p") + n + " = getelementptr " + place + ", ptr addrspace(1) %b" + n +
+                            ", i64 %i\n";
+                  }
+                  text += "  %x = load " + type.llvm + ", ptr addrspace(1) %p1" + align;
+                  text += "  %f = load " + type.llvm + ", ptr addrspace(1) %p2" + align;
+                  text += "  %y = call " + type.llvm + " @air." + operation + "." + type.suffix + "(" + type.llvm +
+                          " %x, " + type.llvm + " %f, i16 " + std::to_string(by) + ", i16 " + std::to_string(run) +
+                          ")\n";
+                  return text + "  store " + type.llvm + " %y, ptr addrspace(1) %p0" + align + "  ret void\n";
+                }());
+        const Bytes data = operands(type, 96);
+        Bytes filling = operands(type, 128);
+        filling.erase(filling.begin(), filling.begin() + 32 * 4 * type.bytes);
+        const std::vector<Bytes> buffers = {Bytes(data.size()), data, filling};
+        for (const auto& [engine, out] : {std::pair("interpreter", interpreted(air, buffers, {96, 1, 1}, {64, 1, 1})),
+                                          std::pair("oracle", compiled(air, buffers, {96, 1, 1}, {64, 1, 1}))}) {
+          for (int i = 0; i < 96; ++i) {
+            const int place = i % run + (up ? -by : by);
+            const bool filled = place < 0 || place >= run;
+            const std::byte* given =
+                (filled ? filling : data).data() + (i / run * run + (place + run) % run) * 4 * type.bytes;
+            ASSERT_EQ(std::memcmp(given, out.data() + i * 4 * type.bytes, type.bytes * type.count), 0)
+                << engine << " " << operation << " of " << type.suffix << " in runs of " << run << ", thread " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
 // --- Control flow.
 
 // A kernel over uints: b1[i] is %x, and what the body calls %y goes to b0[i] in block "end".

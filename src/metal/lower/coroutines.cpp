@@ -254,16 +254,21 @@ class CoroutineMaker {
       return take(call.getType(), bytes, b_.CreateAdd(base, b_.CreateAnd(lane, b_.getInt64(width - 1))));
     };
     if (operation.contains("and_fill")) {
-      // Operands: value, filling value, distance, modulo. Which lane's filling value is used is not verified on
-      // hardware: the thread's own, which is the same for all lanes in every use seen.
+      // Operands: value, filling value, distance, modulo. What moves in is the filling value of the other end.
       llvm::Value* distance = wide(2);
       llvm::Value* modulo = wide(3);
-      llvm::Value* offset = b_.CreateAnd(within, b_.CreateSub(modulo, b_.getInt64(1)));
+      llvm::Value* last = b_.CreateSub(modulo, b_.getInt64(1));
+      llvm::Value* offset = b_.CreateAnd(within, last);
       const bool up = operation.contains("up");
-      llvm::Value* lane = up ? b_.CreateSub(within, distance) : b_.CreateAdd(within, distance);
-      llvm::Value* inside =
-          up ? b_.CreateICmpUGE(offset, distance) : b_.CreateICmpULT(b_.CreateAdd(offset, distance), modulo);
-      return b_.CreateSelect(inside, taken(lane), call.getArgOperand(1));
+      llvm::Value* moved = up ? b_.CreateSub(offset, distance) : b_.CreateAdd(offset, distance);
+      llvm::Value* lane = b_.CreateAdd(b_.CreateSub(within, offset), b_.CreateAnd(moved, last));
+      llvm::Value* value = taken(lane);
+      llvm::Value* filling = call.getArgOperand(1);
+      if (!llvm::isa<llvm::Constant>(filling)) {
+        exchange(filling);
+        filling = taken(lane);
+      }
+      return b_.CreateSelect(b_.CreateICmpULT(moved, modulo), value, filling);
     }
     if (first != nullptr) return taken(first);
     llvm::Value* operand = wide(1);
