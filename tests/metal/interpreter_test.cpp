@@ -697,6 +697,86 @@ TEST(Interpreter, BallotsAndTheFirstLane) {
   }
 }
 
+// --- Matrices.
+
+// How AIR says where a matrix lies: elements per row, origin and whether to transpose; or size, strides and origin.
+struct MatrixForm {
+  std::string types;
+  std::string plain;
+  std::string transposed;
+};
+
+const MatrixForm kForms[] = {
+    {"i64, <2 x i64>, i1", "i64 10, <2 x i64> <i64 1, i64 2>, i1 false", "i64 10, <2 x i64> zeroinitializer, i1 true"},
+    {"<2 x i64>, <2 x i64>, <2 x i64>",
+     "<2 x i64> <i64 10, i64 8>, <2 x i64> <i64 1, i64 10>, <2 x i64> <i64 1, i64 2>",
+     "<2 x i64> <i64 8, i64 10>, <2 x i64> <i64 10, i64 1>, <2 x i64> zeroinitializer"},
+};
+
+// a * transposed(b), plus what lanes make of their own elements, in rows of ten and in every mixture of types that
+// Apple's compiler writes; a and the result begin in column 1 of row 2.
+TEST(Interpreter, MatricesInBothForms) {
+  for (const MatrixForm& form : kForms) {
+    for (const auto& [left, right] : {std::pair("float", "float"), std::pair("half", "half"),
+                                      std::pair("bfloat", "half"), std::pair("float", "half")}) {
+      const auto suffix = [](const std::string& type) {
+        return std::string(type == "float" ? "f32" : type == "half" ? "f16" : "bf16");
+      };
+      const auto load = [&](const std::string& type, const char* buffer, const std::string& place, bool declare) {
+        return "<64 x " + type + "> @air.simdgroup_matrix_8x8_load.v64" + suffix(type) + ".p1" + suffix(type) +
+               "(ptr addrspace(1)" + (declare ? "" : std::string(" %") + buffer) + ", " +
+               (declare ? form.types : place) + ")";
+      };
+      const std::string product = "@air.simdgroup_matrix_8x8_multiply_accumulate.v64f32.v64" + suffix(left) + ".v64" +
+                                  suffix(right) + ".v64f32";
+      const std::string l(left);
+      const std::string r(right);
+      std::string outside = "declare " + load(l, "", "", true) + "\n";
+      if (l != r) outside += "declare " + load(r, "", "", true) + "\n";
+      outside += "declare <64 x float> " + product + "(<64 x " + l + ">, <64 x " + r + ">, <64 x float>)\n";
+      outside += "declare <64 x float> @air.simdgroup_matrix_8x8_init_diag.v64f32.f32(float)\n";
+      outside += "declare <64 x float> @air.simdgroup_matrix_8x8_init_filled.v64f32.f32(float)\n";
+      outside += "declare void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(<64 x float>, ptr addrspace(1), " +
+                 form.types + ")\n";
+      const AirText air = AirText().buffers(3).outside(outside).body(
+          "  %a = call " + load(l, "b1", form.plain, false) + "\n  %b = call " + load(r, "b2", form.transposed, false) +
+          "\n  %d = call <64 x float> @air.simdgroup_matrix_8x8_init_diag.v64f32.f32(float 5.0)\n"
+          "  %ones = call <64 x float> @air.simdgroup_matrix_8x8_init_filled.v64f32.f32(float 1.0)\n"
+          "  %own = shufflevector <64 x float> %d, <64 x float> undef, <2 x i32> <i32 0, i32 1>\n"
+          "  %more = shufflevector <64 x float> %ones, <64 x float> undef, <2 x i32> <i32 0, i32 1>\n"
+          "  %sum = fadd <2 x float> %own, %more\n"
+          "  %wide = shufflevector <2 x float> %sum, <2 x float> undef, <64 x i32> <i32 0, i32 1" +
+          [] {
+            std::string rest;
+            for (int i = 2; i < 64; ++i) rest += ", i32 undef";
+            return rest;
+          }() +
+          ">\n  %c = call <64 x float> " + product + "(<64 x " + l + "> %a, <64 x " + r +
+          "> %b, <64 x float> %wide)\n"
+          "  call void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(<64 x float> %c, ptr addrspace(1) %b0, " +
+          form.plain + ")\n  ret void\n");
+      const auto matrix = [](const std::string& type, int seed) {
+        const Type shape{type, "", type == "float" ? 4U : 2U, 1, true};
+        Bytes bytes(100 * shape.bytes);
+        for (int i = 0; i < 100; ++i) {
+          put_real(bytes.data() + i * shape.bytes, shape, static_cast<float>((i * seed + i / 7) % 11 - 5));
+        }
+        return bytes;
+      };
+      const auto value = [](int seed, int i) { return static_cast<float>((i * seed + i / 7) % 11 - 5); };
+      const auto out =
+          both<float>(air, {Bytes(400), matrix(l, 3), matrix(r, 5)}, {32, 1, 1}, {32, 1, 1}, l + " " + r + form.types);
+      for (int row = 0; row < 8; ++row) {
+        for (int column = 0; column < 8; ++column) {
+          float expected = row == column ? 6 : 1;
+          for (int k = 0; k < 8; ++k) expected += value(3, (row + 2) * 10 + k + 1) * value(5, column * 10 + k);
+          ASSERT_EQ(out[(row + 2) * 10 + column + 1], expected) << l << " " << r << ", " << row << " " << column;
+        }
+      }
+    }
+  }
+}
+
 // --- Threadgroups.
 
 constexpr const char* kShared = "@shared = internal addrspace(3) global [256 x i32] undef, align 4\n";

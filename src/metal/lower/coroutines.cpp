@@ -332,11 +332,11 @@ class CoroutineMaker {
       step_y = b_.CreateExtractElement(strides, std::uint64_t{1});
       origin = call.getArgOperand(pointer + 3);
     } else {
-      // The older form: elements per row, origin, whether rows come first. The last is not verified on hardware.
-      step_x = b_.getInt64(1);
-      step_y = call.getArgOperand(pointer + 1);
-      auto* rows_first = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(pointer + 3));
-      if (rows_first != nullptr && !rows_first->isOne()) std::swap(step_x, step_y);
+      // The older form: elements per row, origin, whether to transpose. PyTorch's kernels are there in both forms, and
+      // where this one says no, the newer has strides of one along a row.
+      llvm::Value* transpose = call.getArgOperand(pointer + 3);
+      step_x = b_.CreateSelect(transpose, call.getArgOperand(pointer + 1), b_.getInt64(1));
+      step_y = b_.CreateSelect(transpose, b_.getInt64(1), call.getArgOperand(pointer + 1));
       origin = call.getArgOperand(pointer + 2);
     }
     llvm::Value* x = b_.CreateAdd(column(), b_.CreateExtractElement(origin, std::uint64_t{0}));
