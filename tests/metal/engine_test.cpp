@@ -472,6 +472,30 @@ TEST(Engine, RefusesWhatItCannotDo) {
   EXPECT_EQ(refusal(fine, {}, {2000, 1, 1}), "k: a threadgroup of 2000 threads; it takes 1 to 1024");
 }
 
+// A first exchange leaves every lane's value behind; in the second, of five lanes, the others are read as zero.
+TEST(Engine, LanesThatAreNotThereAreReadAsZero) {
+  const AirText air = AirText()
+                          .buffers(2)
+                          .builtin("thread_position_in_grid")
+                          .outside("declare float @air.simd_shuffle_xor.f32(float, i16)")
+                          .body(std::string(kLoadOwn) + R"(
+  %all = call float @air.simd_shuffle_xor.f32(float %x, i16 4)
+  store float %all, ptr addrspace(1) %to, align 4
+  %few = icmp ult i32 %thread_position_in_grid, 5
+  br i1 %few, label %then, label %end
+then:
+  %y = call float @air.simd_shuffle_xor.f32(float %x, i16 4)
+  store float %y, ptr addrspace(1) %to, align 4
+  br label %end
+end:
+  ret void
+)");
+  std::vector<float> in = counting(32);
+  std::vector<float> out(32);
+  run(air, {out.data(), in.data()}, 32, 32);
+  EXPECT_EQ(std::vector(out.begin(), out.begin() + 6), (std::vector<float>{4, 0, 0, 0, 0, 1}));
+}
+
 TEST(CompiledKernel, GoesThroughBytesAndBack) {
   const OwnedFunction function(
       unary("declare float @air.simd_sum.f32(float)", "  %y = call float @air.simd_sum.f32(float %x)\n"));

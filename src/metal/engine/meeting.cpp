@@ -119,6 +119,16 @@ void arithmetic(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t m
   }
 }
 
+// Metal leaves open what a lane reads of one that is not there. On Apple's GPUs it is zero, and PyTorch's sums of long
+// over a few lanes are right because of that.
+void exchange(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask) {
+  std::memcpy(simdgroup.result, simdgroup.given, std::size_t{kLanes} * point.bytes);
+  for (std::uint32_t absent = ~mask; absent != 0; absent &= absent - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(absent));
+    std::memset(simdgroup.result + lane * point.bytes, 0, point.bytes);
+  }
+}
+
 // A lane owns two neighbours of a row of an 8x8 matrix.
 constexpr unsigned row_of(unsigned lane) { return ((lane >> 2) & 4) + ((lane >> 1) & 3); }
 constexpr unsigned column_of(unsigned lane) { return ((lane >> 2) & 2) * 2 + (lane & 1) * 2; }
@@ -215,7 +225,7 @@ void meet(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask) {
     case Meeting::kSimdgroupBarrier:
       return;
     case Meeting::kExchange:
-      std::memcpy(simdgroup.result, simdgroup.given, std::size_t{kLanes} * point.bytes);
+      exchange(point, simdgroup, mask);
       return;
     case Meeting::kVote:
       vote(simdgroup, mask);
