@@ -461,6 +461,30 @@ std::string refusal(const AirText& air, const Launch& launch = {}, Size group = 
   }
 }
 
+TEST(Engine, BfloatsThatAreOnlyMovedKeepTheirBits) {
+  // Into another block, where LLVM would hold them as floats.
+  const AirText air = AirText().buffers(2).builtin("thread_position_in_grid").body(R"(
+  %i = zext i32 %thread_position_in_grid to i64
+  %from = getelementptr bfloat, ptr addrspace(1) %b1, i64 %i
+  %to = getelementptr bfloat, ptr addrspace(1) %b0, i64 %i
+  %x = load bfloat, ptr addrspace(1) %from, align 2
+  %one = fcmp oeq bfloat %x, 0xR3F80
+  br i1 %one, label %here, label %there
+here:
+  store volatile bfloat 0xR0000, ptr addrspace(1) %to, align 2
+  br label %there
+there:
+  %y = phi bfloat [ %x, %0 ], [ 0xR4000, %here ]
+  store bfloat %y, ptr addrspace(1) %to, align 2
+  ret void
+)");
+  std::vector<std::uint16_t> in = {0x0001, 0x8001, 0x007F, 0x3F80, 0x7F81};
+  std::vector<std::uint16_t> out(in.size());
+  run(air, {out.data(), in.data()}, static_cast<std::uint32_t>(in.size()), 32);
+  in[3] = 0x4000;
+  EXPECT_EQ(out, in);
+}
+
 TEST(Engine, RefusesWhatItCannotDo) {
   EXPECT_EQ(refusal(unary("declare float @air.mystery.f32(float)", "  %y = call float @air.mystery.f32(float %x)\n")),
             "k: it calls air.mystery.f32, which is not known here");

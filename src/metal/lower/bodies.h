@@ -39,6 +39,9 @@ void lower_integers(llvm::Module& module);
 void lower_conversions(llvm::Module& module);
 void lower_atomics(llvm::Module& module);
 
+// After all optimisation: what is only moved keeps its bits.
+void spell_out_bfloats(llvm::Module& module);
+
 // Whether threads must meet to do it: barriers, simdgroup and quad operations, 8x8 matrices.
 bool is_cooperative(llvm::StringRef function);
 // Names of declarations "air.*" that are still used and that no pass knew.

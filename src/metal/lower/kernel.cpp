@@ -153,6 +153,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   for (llvm::Function& function : module) function.addFnAttr("prefer-vector-width", "512");
   if (lowered.route == Route::kCoroutines) optimiser.split_coroutines(module);
   optimiser.optimise(module);
+  spell_out_bfloats(module);
   return lowered;
 }
 

@@ -1,0 +1,140 @@
+// On x86, LLVM keeps a bfloat between blocks as a float and rounds it again at its end, which makes zeros of denormals
+// and may change a NaN. Moving a value must keep its bits, so here bfloats are words of 16 bits, and floats while they
+// are computed with.
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+
+#include "metal/lower/bodies.h"
+
+namespace anymps::metal::lower {
+namespace {
+
+bool is_bfloat(const llvm::Type* type) { return type->getScalarType()->isBFloatTy(); }
+
+class Words {
+ public:
+  explicit Words(llvm::Function& function) : function_(function), b_(function.getContext()) {}
+
+  void spell_out() {
+    for (llvm::BasicBlock* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&function_)) {
+      for (llvm::Instruction& instruction : llvm::make_early_inc_range(*block)) visit(instruction);
+    }
+    for (llvm::PHINode* phi : phis_) complete(*phi);
+    for (llvm::Instruction* instruction : gone_) {
+      instruction->replaceAllUsesWith(llvm::PoisonValue::get(instruction->getType()));
+      instruction->eraseFromParent();
+    }
+  }
+
+ private:
+  static llvm::Type* with_scalar(llvm::Type* shape, llvm::Type* scalar) { return shape->getWithNewType(scalar); }
+  llvm::Type* word_type(llvm::Type* type) { return with_scalar(type, b_.getInt16Ty()); }
+
+  llvm::Value* word(llvm::Value* value) {
+    const auto found = words_.find(value);
+    return found != words_.end() ? found->second : b_.CreateBitCast(value, word_type(value->getType()));
+  }
+
+  llvm::Value* wide(llvm::Value* value) {
+    llvm::Type* type = value->getType();
+    llvm::Value* bits = b_.CreateShl(b_.CreateZExt(word(value), with_scalar(type, b_.getInt32Ty())), 16);
+    return b_.CreateBitCast(bits, with_scalar(type, b_.getFloatTy()));
+  }
+
+  void replace(llvm::Instruction& instruction, llvm::Value* by) {
+    if (is_bfloat(instruction.getType())) {
+      words_[&instruction] = by;
+    } else {
+      instruction.replaceAllUsesWith(by);
+    }
+    gone_.push_back(&instruction);
+  }
+
+  void visit(llvm::Instruction& instruction) {
+    const bool gives = is_bfloat(instruction.getType());
+    const bool takes = llvm::any_of(instruction.operands(), [](llvm::Use& use) { return is_bfloat(use->getType()); });
+    if (!gives && !takes) return;
+    b_.SetInsertPoint(&instruction);
+    if (llvm::Value* by = spelled_out(instruction)) return replace(instruction, by);
+    for (llvm::Use& use : instruction.operands()) {
+      if (is_bfloat(use->getType())) use.set(b_.CreateBitCast(word(use), use->getType()));
+    }
+    if (!gives) return;
+    b_.SetInsertPoint(instruction.getNextNode());
+    words_[&instruction] = b_.CreateBitCast(&instruction, word_type(instruction.getType()));
+  }
+
+  // The same with words or floats; null for what LLVM has to do with bfloats.
+  llvm::Value* spelled_out(llvm::Instruction& instruction) {
+    llvm::Type* type = instruction.getType();
+    const auto operand = [&](unsigned i) { return instruction.getOperand(i); };
+    switch (instruction.getOpcode()) {
+      case llvm::Instruction::Load: {
+        const auto& load = llvm::cast<llvm::LoadInst>(instruction);
+        auto* copy = b_.CreateAlignedLoad(word_type(type), operand(0), load.getAlign(), load.isVolatile());
+        copy->copyMetadata(instruction);
+        return copy;
+      }
+      case llvm::Instruction::Store: {
+        const auto& store = llvm::cast<llvm::StoreInst>(instruction);
+        auto* copy = b_.CreateAlignedStore(word(operand(0)), operand(1), store.getAlign(), store.isVolatile());
+        copy->copyMetadata(instruction);
+        return copy;
+      }
+      case llvm::Instruction::PHI:
+        phis_.push_back(llvm::cast<llvm::PHINode>(&instruction));
+        return b_.CreatePHI(word_type(type), phis_.back()->getNumIncomingValues());
+      case llvm::Instruction::Select:
+        return b_.CreateSelect(operand(0), word(operand(1)), word(operand(2)));
+      case llvm::Instruction::Freeze:
+        return b_.CreateFreeze(word(operand(0)));
+      case llvm::Instruction::ExtractElement:
+        return b_.CreateExtractElement(word(operand(0)), operand(1));
+      case llvm::Instruction::InsertElement:
+        return b_.CreateInsertElement(word(operand(0)), word(operand(1)), operand(2));
+      case llvm::Instruction::ShuffleVector:
+        return b_.CreateShuffleVector(word(operand(0)), word(operand(1)),
+                                      llvm::cast<llvm::ShuffleVectorInst>(instruction).getShuffleMask());
+      case llvm::Instruction::BitCast:
+        return b_.CreateBitCast(is_bfloat(operand(0)->getType()) ? word(operand(0)) : operand(0),
+                                is_bfloat(type) ? word_type(type) : type);
+      case llvm::Instruction::FNeg:
+        return b_.CreateXor(word(operand(0)), llvm::ConstantInt::get(word_type(type), 0x8000));
+      case llvm::Instruction::FCmp:
+        return b_.CreateFCmp(llvm::cast<llvm::FCmpInst>(instruction).getPredicate(), wide(operand(0)),
+                             wide(operand(1)));
+      case llvm::Instruction::FPExt:
+        return b_.CreateFPExt(wide(operand(0)), type);
+      default:
+        return nullptr;
+    }
+  }
+
+  void complete(llvm::PHINode& phi) {
+    auto* words = llvm::cast<llvm::PHINode>(words_[&phi]);
+    for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
+      llvm::BasicBlock* from = phi.getIncomingBlock(i);
+      b_.SetInsertPoint(from->getTerminator());
+      words->addIncoming(word(phi.getIncomingValue(i)), from);
+    }
+  }
+
+  llvm::Function& function_;
+  llvm::IRBuilder<> b_;
+  llvm::DenseMap<llvm::Value*, llvm::Value*> words_;  // by the bfloat
+  llvm::SmallVector<llvm::PHINode*> phis_;
+  llvm::SmallVector<llvm::Instruction*> gone_;
+};
+
+}  // namespace
+
+void spell_out_bfloats(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration()) Words(function).spell_out();
+  }
+}
+
+}  // namespace anymps::metal::lower
