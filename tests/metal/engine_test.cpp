@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -420,6 +421,44 @@ TEST(Engine, MatricesOfEightByEight) {
   }
   run(air, {a.data(), b.data(), c.data()}, 32, 32);
   EXPECT_EQ(c, expected);
+}
+
+// The form before Metal 3.2 says how long rows are, where to begin, and whether to transpose.
+TEST(Engine, OlderMatrixLoadsTransposeWhenAsked) {
+  const std::string m = "<64 x float>";
+  const std::string place = ", i64 9, <2 x i64> zeroinitializer, i1 ";
+  const AirText air =
+      AirText()
+          .buffers(3)
+          .outside("declare " + m +
+                   " @air.simdgroup_matrix_8x8_load.v64f32.p1f32(ptr addrspace(1), i64, <2 x i64>, i1)\n"
+                   "declare void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(" +
+                   m + ", ptr addrspace(1), i64, <2 x i64>, i1)")
+          .body("  %a = call " + m + " @air.simdgroup_matrix_8x8_load.v64f32.p1f32(ptr addrspace(1) %b0" + place +
+                "true)\n  call void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(" + m + " %a, ptr addrspace(1) %b1" +
+                place + "false)\n  call void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(" + m +
+                " %a, ptr addrspace(1) %b2" + place + "true)\n  ret void\n");
+  std::vector<float> in = counting(72);
+  std::vector<float> transposed(72);
+  std::vector<float> twice(72);
+  run(air, {in.data(), transposed.data(), twice.data()}, 32, 32);
+  EXPECT_EQ(transposed[1], in[9]);
+  EXPECT_EQ(transposed[9 * 2 + 7], in[9 * 7 + 2]);
+  EXPECT_EQ(twice[9 * 2 + 7], in[9 * 2 + 7]);
+}
+
+TEST(Engine, VectorsLieAtAnyMultipleOfTheirElements) {
+  const AirText air = AirText().buffers(2).builtin("thread_position_in_grid").body(R"(
+  %from = getelementptr float, ptr addrspace(1) %b1, i64 1
+  %to = getelementptr float, ptr addrspace(1) %b0, i64 3
+  %x = load <4 x float>, ptr addrspace(1) %from, align 16
+  store <4 x float> %x, ptr addrspace(1) %to, align 16
+  ret void
+)");
+  alignas(16) std::array<float, 8> in = {0, 1, 2, 3, 4};
+  alignas(16) std::array<float, 8> out = {};
+  run(air, {out.data(), in.data()}, 1, 1);
+  EXPECT_EQ(out, (std::array<float, 8>{0, 0, 0, 1, 2, 3, 4}));
 }
 
 TEST(Engine, FunctionConstantsAreWhatTheLaunchSays) {

@@ -15,6 +15,8 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include <algorithm>
+
 #include "metal/lower/bodies.h"
 
 namespace anymps::metal::lower {
@@ -105,6 +107,26 @@ void adopt_functions(llvm::Module& module, llvm::Function* kernel) {
   }
 }
 
+// A GPU loads float4 from any multiple of 4 bytes, and kernels make use of it (rows of any length taken four at a
+// time); the CPU's aligned loads would fault.
+void trust_no_vector_alignment(llvm::Module& module) {
+  const auto relax = [&](auto& access, llvm::Type* type) {
+    if (!type->isVectorTy() || access.getPointerAddressSpace() == 0) return;
+    const llvm::Align element = module.getDataLayout().getABITypeAlign(type->getScalarType());
+    access.setAlignment(std::min(access.getAlign(), element));
+  };
+  for (llvm::Function& function : module) {
+    for (llvm::BasicBlock& block : function) {
+      for (llvm::Instruction& instruction : block) {
+        if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) relax(*load, load->getType());
+        if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+          relax(*store, store->getValueOperand()->getType());
+        }
+      }
+    }
+  }
+}
+
 Lowered refused(std::string why) {
   Lowered lowered;
   lowered.refusal = std::move(why);
@@ -130,6 +152,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
     return refused("it calls " + unknown.front() + ", which is not known here");
   }
   adopt_functions(module, kernel);
+  trust_no_vector_alignment(module);
   if (llvm::NamedMDNode* list = module.getNamedMetadata("air.kernel")) list->eraseFromParent();
 
   Optimiser optimiser(target);
