@@ -1,0 +1,37 @@
+"""How arguments travel: structs and small vectors as buffers, grids counted in threadgroups."""
+
+import struct
+
+import torch
+
+HALF_STEP = {torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8, torch.complex64: 2.0**-24}
+
+
+def mps(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.to("mps")
+
+
+def packed(layout: str, *values: float) -> torch.Tensor:
+    """A struct that host code passes by value; the layout is struct.pack's, with C's alignment."""
+    return mps(torch.frombuffer(bytearray(struct.pack("@" + layout, *values)), dtype=torch.uint8))
+
+
+def words(*values: int) -> torch.Tensor:
+    """uint, uint2, ... or an array of them."""
+    return packed(f"{len(values)}I", *values)
+
+
+def padded(values, count: int) -> list[int]:
+    """The fixed array of a struct, of which only the front is used."""
+    values = list(values)
+    return values + [0] * (count - len(values))
+
+
+def by_groups(kernel, *arguments, grid, group, **options) -> None:
+    """dispatchThreadgroups: the grid counts groups, not threads."""
+    kernel(*arguments, threads=[g * s for g, s in zip(grid, group, strict=True)], group_size=list(group), **options)
+
+
+def rounding(dtype: torch.dtype, steps: float = 1.0) -> float:
+    """The relative error of a result that is rounded to the type, with `steps` as a margin for what came before."""
+    return HALF_STEP[dtype] * 1.001 * steps
