@@ -6,7 +6,7 @@ import math
 import torch
 from harness import Check, checks
 from inputs import DTYPES
-from launch import by_groups, mps, packed, rounding, words
+from packing import by_groups, mps, packed, rounding, words
 
 BLOCKS = 32  # of the two-pass form
 INF = float("inf")

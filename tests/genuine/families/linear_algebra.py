@@ -5,7 +5,7 @@ import math
 import torch
 from harness import Check, checks
 from inputs import DTYPES, ordinary
-from launch import by_groups, mps, packed, padded, rounding, words
+from packing import by_groups, mps, packed, padded, rounding, words
 
 TILE = 16
 SCALES = {"float": (1.5, -0.75), "int": (3, -2), "complex": (1.5 - 0.5j, 0.25 + 2j)}

@@ -3,7 +3,7 @@
 import torch
 from harness import Check, checks
 from inputs import DTYPES, hard, ordinary
-from launch import mps, packed, padded, rounding
+from packing import mps, packed, padded, rounding
 
 SHAPES = {
     1: [((2, 3, 5), (8,)), ((1, 2, 9), (4,)), ((1, 1, 1), (3,))],
