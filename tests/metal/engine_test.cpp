@@ -559,6 +559,44 @@ end:
   EXPECT_EQ(std::vector(out.begin(), out.begin() + 6), (std::vector<float>{4, 0, 0, 0, 0, 1}));
 }
 
+TEST(Engine, WhatAKernelAsksForMayBeMissing) {
+  const AirText air = AirText().buffers(2).builtin("thread_position_in_grid").body(R"(
+  %missing = icmp eq ptr addrspace(1) %b1, null
+  br i1 %missing, label %without, label %with
+with:
+  %x = load float, ptr addrspace(1) %b1, align 4
+  store float %x, ptr addrspace(1) %b0, align 4
+  ret void
+without:
+  store float -1.0, ptr addrspace(1) %b0, align 4
+  ret void
+)");
+  float out = 0;
+  float in = 5;
+  run(air, {&out, nullptr}, 1, 1);
+  EXPECT_EQ(out, -1);
+  run(air, {&out, &in}, 1, 1);
+  EXPECT_EQ(out, 5);
+}
+
+TEST(Engine, ThreadgroupArgumentsNeedALength) {
+  const AirText air = AirText().buffers(1).threadgroup_buffer().body(R"(
+  store float 3.0, ptr addrspace(3) %t, align 4
+  %x = load float, ptr addrspace(3) %t, align 4
+  store float %x, ptr addrspace(1) %b0, align 4
+  ret void
+)");
+  const OwnedFunction function(air);
+  const auto pipeline = make_pipeline(function.entry, {});
+  float out = 0;
+  Launch launch;
+  launch.buffers[0] = &out;
+  EXPECT_EQ(refusal(air, launch), "k: no length is set for threadgroup argument 0 (float t)");
+  launch.threadgroup_bytes[0] = 16;
+  pipeline->launch(launch, {1, 1, 1}, {1, 1, 1});
+  EXPECT_EQ(out, 3);
+}
+
 TEST(CompiledKernel, GoesThroughBytesAndBack) {
   const OwnedFunction function(
       unary("declare float @air.simd_sum.f32(float)", "  %y = call float @air.simd_sum.f32(float %x)\n"));

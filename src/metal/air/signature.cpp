@@ -5,6 +5,7 @@
 #include <llvm/IR/DerivedTypes.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/GlobalVariable.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Metadata.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/Casting.h>
@@ -175,6 +176,21 @@ void check_type(const NodeReader& node, const Argument& argument, const KindEntr
   }
 }
 
+// Here or in a function that it is handed to.
+bool is_compared_with_null(const llvm::Argument& parameter, std::set<const llvm::Argument*>& seen) {
+  if (!seen.insert(&parameter).second) return false;
+  for (const llvm::Use& use : parameter.uses()) {
+    if (const auto* comparison = llvm::dyn_cast<llvm::ICmpInst>(use.getUser())) {
+      if (llvm::isa<llvm::ConstantPointerNull>(comparison->getOperand(1 - use.getOperandNo()))) return true;
+    } else if (const auto* call = llvm::dyn_cast<llvm::CallInst>(use.getUser())) {
+      const llvm::Function* callee = call->getCalledFunction();
+      if (callee == nullptr || !call->isArgOperand(&use) || call->getArgOperandNo(&use) >= callee->arg_size()) continue;
+      if (is_compared_with_null(*callee->getArg(call->getArgOperandNo(&use)), seen)) return true;
+    }
+  }
+  return false;
+}
+
 Argument read_argument(NodeReader node, const llvm::Function& function) {
   Argument argument;
   argument.parameter = node.number();
@@ -185,7 +201,10 @@ Argument read_argument(NodeReader node, const llvm::Function& function) {
   if (argument.kind == ArgumentKind::kBuffer && argument.address_space == kThreadgroupSpace) {
     argument.kind = ArgumentKind::kThreadgroupBuffer;
   }
-  check_type(node, argument, kind, *function.getArg(argument.parameter)->getType());
+  const llvm::Argument& parameter = *function.getArg(argument.parameter);
+  check_type(node, argument, kind, *parameter.getType());
+  std::set<const llvm::Argument*> seen;
+  argument.optional = is_compared_with_null(parameter, seen);
   return argument;
 }
 

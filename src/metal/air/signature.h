@@ -66,6 +66,7 @@ struct Argument {
   std::string name;
   std::string type_name;  // in Metal's language: "float", "uint3", "ELUParams<float>"
   bool unused = false;    // the compiler saw no use of it
+  bool optional = false;  // the kernel asks whether anything is bound to it
   // The global of the module whose value, not zero, says that the argument is there, and the function constant that it
   // is computed from. Empty: it always is.
   std::string predicate;

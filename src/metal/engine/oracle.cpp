@@ -100,11 +100,15 @@ class OraclePipeline final : public Pipeline {
   // A Mac reads something or other where nothing is bound; here it would be a crash.
   void check_bound(const Launch& launch) const {
     for (const Argument& argument : signature_.arguments) {
-      const bool needed = argument.kind == ArgumentKind::kBuffer || argument.kind == ArgumentKind::kIndirectBuffer;
-      if (!needed || argument.unused || !argument.predicate.empty()) continue;
-      if (launch.buffers[argument.binding] != nullptr) continue;
-      throw KernelError(signature_.kernel + ": nothing is bound to argument " + std::to_string(argument.binding) +
-                        " (" + argument.type_name + " " + argument.name + ")");
+      if (!is_bound(argument.kind) || argument.unused || argument.optional || !argument.predicate.empty()) continue;
+      const bool threadgroup = argument.kind == ArgumentKind::kThreadgroupBuffer;
+      if (threadgroup ? launch.threadgroup_bytes[argument.binding] != 0 : launch.buffers[argument.binding] != nullptr) {
+        continue;
+      }
+      throw KernelError(
+          signature_.kernel +
+          (threadgroup ? ": no length is set for threadgroup argument " : ": nothing is bound to argument ") +
+          std::to_string(argument.binding) + " (" + argument.type_name + " " + argument.name + ")");
     }
   }
 
