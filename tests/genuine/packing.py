@@ -35,3 +35,24 @@ def by_groups(kernel, *arguments, grid, group, **options) -> None:
 def rounding(dtype: torch.dtype, steps: float = 1.0) -> float:
     """The relative error of a result that is rounded to the type, with `steps` as a margin for what came before."""
     return HALF_STEP[dtype] * 1.001 * steps
+
+
+# c10::metal::ErrorMessages: a count, then messages of file, function, text and line.
+_ERROR_COUNT, _ERROR_FILE, _ERROR_FUNCTION, _ERROR_MESSAGE = 4, 128, 128, 252
+_ERROR_MESSAGES = 30
+
+
+def error_buffer() -> torch.Tensor:
+    size = _ERROR_FILE + _ERROR_FUNCTION + _ERROR_MESSAGE + 4
+    return torch.zeros(_ERROR_COUNT + _ERROR_MESSAGES * size, dtype=torch.uint8, device="mps")
+
+
+def errors_in(buffer: torch.Tensor) -> tuple[torch.Tensor, bytes]:
+    """How many errors kernels reported, and the text of the first."""
+    data = buffer.cpu()
+    text = data[_ERROR_COUNT + _ERROR_FILE + _ERROR_FUNCTION :][:_ERROR_MESSAGE].numpy().tobytes()
+    return data[:_ERROR_COUNT].view(torch.int32), text.split(b"\0")[0]
+
+
+def as_bytes(text: bytes) -> torch.Tensor:
+    return torch.frombuffer(bytearray(text), dtype=torch.uint8)

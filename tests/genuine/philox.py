@@ -1,4 +1,4 @@
-"""The random numbers of PyTorch's Metal kernels (c10/metal/random.h): Philox-4x32, nine rounds, of a seed and an index."""
+"""Random numbers of PyTorch's Metal kernels (c10/metal/random.h): Philox-4x32, nine rounds, of seed and index."""
 
 import numpy as np
 

@@ -171,14 +171,9 @@ def prefill(kernel, match):
         factor = 1 / math.sqrt(size)
         strides = itertools.chain(*(t.stride()[:3] for t in (q, k, v, out)))
         parameters = packed("6i2f12i", batch, heads, size, queries, keys, heads // kv_heads, factor, 1.0, *strides)
-        if mask is None:
-            mask_arguments = [words(0), words(0)]
-        else:
-            mask_arguments = [words(0, 0, keys, 1), mps(mask[0, 0].contiguous())]
+        mask_arguments = [words(0), words(0)] if mask is None else [words(0, 0, keys, 1), mps(mask[0, 0].contiguous())]
         grid = (-(-queries // bq), heads, batch)
-        by_groups(
-            kernel, *on_device(q, k, v), out, parameters, *mask_arguments, grid=grid, group=(32, wm, wn)
-        )
+        by_groups(kernel, *on_device(q, k, v), out, parameters, *mask_arguments, grid=grid, group=(32, wm, wn))
         # The kernel scales the queries by scale / ln 2 in their own type, and takes powers of two.
         step = torch.tensor(torch.tensor(factor).float() * torch.tensor(1.44269504089)).to(dtype)
         expected = weighted(scores(q * step, k, math.log(2), added), v, heads)

@@ -4,13 +4,12 @@ import numpy as np
 import torch
 from harness import Check, checks
 from inputs import DTYPES, ordinary
-from packing import HALF_STEP, by_groups, mps, packed, rounding, words
+from packing import HALF_STEP, by_groups, error_buffer, errors_in, mps, packed, rounding, words
 from philox import EPSILON, PI, normal_pairs, philox, uniform
 
 SEED, OFFSET = 0x123456789ABCDEF, 0xFFFFFFF0  # the index carries into its upper word
 COUNT = 1003
 GAMMA_STRIDE = 32
-ERRORS = 4 + 30 * (128 + 128 + 252 + 4)
 STREAM = (SEED, OFFSET)
 
 
@@ -126,14 +125,14 @@ def bernoulli_tensor(kernel, match):
     probabilities[:2] = torch.tensor([0.0, 1.0])
     expected = (flat(uniform(raw_words(COUNT)), COUNT) < probabilities).to(dtype)
     out = torch.zeros(COUNT * dtype.itemsize, dtype=torch.uint8, device="mps")
-    errors = torch.zeros(ERRORS, dtype=torch.uint8, device="mps")
+    errors = error_buffer()
     arguments = [packed("2q", *STREAM), words(COUNT), errors]
     threads = -(-COUNT // 4)
     kernel(out, mps(probabilities), *arguments, threads=threads)
     yield from as_parts("each with its own", out.cpu().view(dtype), expected)
     probabilities[[5, 400]] = torch.tensor([1.5, float("nan")])
     kernel(out, mps(probabilities), *arguments, threads=threads)
-    yield Check("what is no probability", errors[:4].cpu().view(torch.int32), torch.tensor([2], dtype=torch.int32))
+    yield Check("what is no probability", errors_in(errors)[0], torch.tensor([2], dtype=torch.int32))
 
 
 @checks(r"dropout_fwd_(?P<type>\w+)")

@@ -8,7 +8,10 @@ from packing import mps, packed, rounding
 INDEX = {"i32": "i", "i64": "q"}
 MODES = ("bilinear", "nearest", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")
-SHAPES = {2: [((2, 3, 5, 7), (4, 6)), ((1, 1, 2, 2), (1, 1))], 3: [((2, 2, 4, 3, 5), (3, 4, 2)), ((1, 1, 2, 2, 2), (1, 1, 1))]}
+SHAPES = {
+    2: [((2, 3, 5, 7), (4, 6)), ((1, 1, 2, 2), (1, 1))],
+    3: [((2, 2, 4, 3, 5), (3, 4, 2)), ((1, 1, 2, 2, 2), (1, 1, 1))],
+}
 
 
 def draw(dtype, shape, size):

@@ -6,6 +6,7 @@ import torch
 from harness import Check, checks
 from inputs import DTYPES, ordinary
 from packing import by_groups, mps, packed, padded, rounding, words
+from sums import close, wide
 
 TILE = 16
 SCALES = {"float": (1.5, -0.75), "int": (3, -2), "complex": (1.5 - 0.5j, 0.25 + 2j)}
@@ -14,12 +15,6 @@ MAX_DIMS = 16
 
 def longs(*values):
     return packed(f"{len(values)}q", *values)
-
-
-def wide(tensor):
-    if tensor.is_complex():
-        return tensor.to(torch.complex128)
-    return tensor.double() if tensor.is_floating_point() else tensor.long()
 
 
 def product_inputs(dtype, *shape):
@@ -39,17 +34,6 @@ def alpha_beta(dtype):
         return alpha, beta, packed("2f", alpha, beta)
     alpha, beta = SCALES["int"]
     return alpha, beta, packed("2q" if dtype == torch.int64 else "2i", alpha, beta)
-
-
-def close(what, got, expected, terms, bound):
-    """A sum of `terms` products in float32, of which the absolute values add up to at most `bound`."""
-    dtype = got.dtype
-    if not (dtype.is_floating_point or dtype.is_complex):
-        return Check(what, got, expected.to(dtype))
-    if dtype == torch.complex32:
-        got, expected = torch.view_as_real(got.cpu()), torch.view_as_real(expected).half()
-        dtype = torch.float16
-    return Check(what, got, expected.to(dtype), rtol=2 * rounding(dtype), atol=terms * 2.0**-24 * bound)
 
 
 def bound_of(a, b):
@@ -129,9 +113,7 @@ class Blocks:
 
     def launch(self, kernel, matrix, info, k, grid):
         batch, order = matrix.shape[:2]
-        by_groups(
-            kernel, matrix, info, words(order), words(self.SIZE), words(k), grid=(batch, *grid), group=(32, 8, 1)
-        )
+        by_groups(kernel, matrix, info, words(order), words(self.SIZE), words(k), grid=(batch, *grid), group=(32, 8, 1))
 
 
 @checks(r"factorDiagonalBlock(?P<half>[UL])")

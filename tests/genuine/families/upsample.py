@@ -34,7 +34,9 @@ def arguments(small, large, align_corners):
     if small.dim() == 5:
         layout = [*small.stride(), *small.shape, *large.stride(), *large.shape]
         return [packed("20Q3f?", *layout, *scales, align_corners)]
-    longs = [packed("4q", *padded(numbers, 4)) for numbers in (small.stride(), large.stride(), small.shape, large.shape)]
+    longs = [
+        packed("4q", *padded(numbers, 4)) for numbers in (small.stride(), large.stride(), small.shape, large.shape)
+    ]
     return [*longs, packed("2f", *padded(scales, 2)), packed("?", align_corners)]
 
 
