@@ -84,8 +84,9 @@ test-full: test ## the above, every genuine kernel, and PyTorch's own test_mps.p
 	$(VENV)/bin/python tests/genuine/verify_all.py $(GENUINE) --table tests/genuine/verified-2.13.tsv
 	ANYMPS_TEST_MPS=$(TEST_MPS) $(VENV)/bin/python -m pytest tests/conformance
 
-bench: build/.installed ## mps against cpu, in one run
+bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
 	$(VENV)/bin/python bench/run.py
+	$(VENV)/bin/python bench/metal_kernels.py $(GENUINE)
 	$(VENV)/bin/python bench/import_time.py
 
 lint: build/.debian-lint $(VENV)/.ready ## format and lint checks, changing nothing
