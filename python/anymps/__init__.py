@@ -10,8 +10,19 @@ import sys
 
 from anymps._metallib import load_metallib, validate_metallib
 from anymps._recorder import epoch, step
+from anymps._validation import validating, validation_reports
 
-__all__ = ["epoch", "in_heap", "library_path", "load_metallib", "memory", "step", "validate_metallib"]
+__all__ = [
+    "epoch",
+    "in_heap",
+    "library_path",
+    "load_metallib",
+    "memory",
+    "step",
+    "validate_metallib",
+    "validating",
+    "validation_reports",
+]
 
 
 def _step_aside(reason: str) -> None:

@@ -3,12 +3,15 @@
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include "gpu/executor.h"
 
 namespace anymps::backend {
 namespace {
+
+std::atomic<bool> validated{false};
 
 // It lies beside this library, wherever that was installed.
 std::filesystem::path beside_this_library(const char* name) {
@@ -35,5 +38,8 @@ metal::Door& metal_door() {
   static metal::Door& door = open();
   return door;
 }
+
+void validate_launches(bool wanted) { validated.store(wanted); }
+bool launches_are_validated() { return validated.load(); }
 
 }  // namespace anymps::backend

@@ -8,4 +8,8 @@ namespace anymps::backend {
 // Throws c10::Error where the library is not there or is another build's.
 metal::Door& metal_door();
 
+// Whether launches from here on are validated, whatever ANYMPS_VALIDATE says.
+void validate_launches(bool wanted);
+bool launches_are_validated();
+
 }  // namespace anymps::backend

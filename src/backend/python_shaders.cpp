@@ -6,11 +6,14 @@
 #include <torch/csrc/utils/pybind.h>
 #include <torch/extension.h>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "backend/metal_door.h"
 
 namespace anymps::backend {
 namespace {
@@ -131,6 +134,32 @@ void bind_library(py::module_& module, const char* name) {
       .def("__dir__", [](Library& self) { return self.getFunctionNames(); });
 }
 
+py::tuple as_tuple(const std::array<std::uint32_t, 3>& position) {
+  return py::make_tuple(position[0], position[1], position[2]);
+}
+
+py::list take_validation_reports() {
+  py::list reports;
+  for (const metal::ValidationReport& report : metal_door().take_validation_reports()) {
+    py::dict entry;
+    entry["fault"] = metal::name_of(report.fault);
+    entry["kernel"] = report.kernel;
+    entry["access"] = report.access;
+    entry["argument"] = report.argument.empty() ? py::object(py::none()) : py::str(report.argument);
+    entry["binding"] = report.binding < 0 ? py::object(py::none()) : py::int_(report.binding);
+    entry["thread"] = as_tuple(report.thread);
+    entry["threadgroup"] = as_tuple(report.threadgroup);
+    entry["offset"] = report.offset;
+    entry["size"] = report.size;
+    entry["site"] = report.site;
+    entry["place"] = report.place.empty() ? py::object(py::none()) : py::str(report.place);
+    entry["count"] = report.count;
+    entry["text"] = report.text;
+    reports.append(std::move(entry));
+  }
+  return reports;
+}
+
 }  // namespace
 
 void bind_shaders(py::module_& module) {
@@ -149,6 +178,8 @@ void bind_shaders(py::module_& module) {
   });
   module.def("_mps_loadMetallibFromPath",
              [](const std::string& path) { return std::make_shared<PrecompiledMetalShaderLibrary>(path); });
+  module.def("take_validation_reports", &take_validation_reports);
+  module.def("validate_launches", &validate_launches);
   module.def("_mps_compileShader",
              [](const std::string& source) { return std::make_shared<DynamicMetalShaderLibrary>(source); });
 }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "backend/memory.h"
 #include "backend/metal_door.h"
 #include "gpu/device.h"
 
@@ -67,6 +68,8 @@ void run(metal::Pipeline& pipeline, Encoding& current, const metal::Size& thread
   for (const std::uint32_t count : threads) {
     if (count == 0) return;
   }
+  current.launch.validate = launches_are_validated();
+  current.launch.is_device_memory = &in_heap;
   try {
     pipeline.launch(current.launch, threads, group);
   } catch (const std::exception& error) {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "gpu/executor.h"
+#include "metal/engine/reports.h"
 
 namespace anymps::metal {
 namespace {
@@ -43,6 +44,7 @@ class OurDoor final : public Door {
     return std::make_unique<LibraryOfBytes>(bytes);
   }
   void set_executor(gpu::Executor* executor) override { gpu::set_executor(executor); }
+  std::vector<ValidationReport> take_validation_reports() override { return engine::take_published(); }
 };
 
 }  // namespace

@@ -32,10 +32,12 @@ class Door {
   virtual std::unique_ptr<LoadedLibrary> load(std::span<const std::byte> bytes) = 0;
   // Whose threads run kernels; it must outlive every launch.
   virtual void set_executor(gpu::Executor* executor) = 0;
+  // What the sanitiser found since the last call, in launches that did not collect it themselves.
+  virtual std::vector<ValidationReport> take_validation_reports() = 0;
 };
 
 // Changes with every change of the classes above: both sides are built together, or not used together.
-inline constexpr unsigned kDoorVersion = 2;
+inline constexpr unsigned kDoorVersion = 3;
 // The library's only symbol of ours: the door, or nullptr for another version.
 inline constexpr char kDoorSymbol[] = "anymps_metal_door";
 using OpenDoor = Door* (*)(unsigned version);

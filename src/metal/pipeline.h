@@ -13,10 +13,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "metal/air/signature.h"
 #include "metal/library/metallib.h"
 #include "metal/lower/kernel.h"
+#include "metal/validation.h"
 
 namespace anymps::metal {
 
@@ -26,6 +28,12 @@ struct Launch {
   std::array<void*, kMaxBindings> buffers{};                  // by binding; null for what is not bound
   std::array<std::size_t, kMaxBindings> buffer_bytes{};       // how far each may be touched; 0: not known
   std::array<std::size_t, kMaxBindings> threadgroup_bytes{};  // sizes of threadgroup arguments, by binding
+  // Run with the sanitiser. What it finds is added to `reports`; where there is none, it is printed and kept for
+  // Door::take_validation_reports().
+  bool validate = false;
+  std::vector<ValidationReport>* reports = nullptr;
+  // Where addresses that a kernel reads from memory may lead; null: anywhere.
+  bool (*is_device_memory)(const void* address) = nullptr;
 };
 
 class Pipeline {
@@ -49,7 +57,7 @@ std::shared_ptr<Pipeline> make_pipeline(const FunctionEntry& function, const low
 
 // The same with the engine that ANYMPS_METAL_ENGINE names: "oracle", which is make_pipeline and what is used where the
 // variable is not set, "coroutines", which has no thread loops, or "interpreter" (interpret/interpreter.h). To compare
-// engines launch by launch.
+// engines launch by launch. With ANYMPS_VALIDATE every launch is validated, by the first of these.
 std::shared_ptr<Pipeline> make_chosen_pipeline(const FunctionEntry& function, const lower::ConstantValues& constants);
 
 }  // namespace anymps::metal

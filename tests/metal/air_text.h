@@ -44,6 +44,20 @@ class AirText {
               "!\"air." + name + "\", !\"air.arg_type_name\", !\"uint\", !\"air.arg_name\", !\"" + name + "\"");
     return *this;
   }
+  AirText& builtin3(const std::string& name) {
+    parameter("<3 x i32> %" + name,
+              "!\"air." + name + "\", !\"air.arg_type_name\", !\"uint3\", !\"air.arg_name\", !\"" + name + "\"");
+    return *this;
+  }
+  // Threadgroup memory that the launch gives, at binding 0.
+  AirText& threadgroup_buffer(const std::string& name) {
+    parameter("ptr addrspace(3) %" + name,
+              "!\"air.buffer\", !\"air.location_index\", i32 0, i32 1, !\"air.read_write\", "
+              "!\"air.address_space\", i32 3, !\"air.arg_type_size\", i32 4, !\"air.arg_type_align_size\", i32 4, "
+              "!\"air.arg_type_name\", !\"float\", !\"air.arg_name\", !\"" +
+                  name + "\"");
+    return *this;
+  }
   // Globals and declarations.
   AirText& outside(const std::string& text) {
     outside_ += text + "\n";

@@ -20,6 +20,7 @@
 #include "metal/lower/bodies.h"
 #include "metal/lower/dispatch.h"
 #include "metal/lower/specialise.h"
+#include "metal/lower/validation.h"
 
 namespace anymps::metal::lower {
 namespace {
@@ -46,7 +47,8 @@ const std::map<std::string, Pass>& passes() {
       {"threadgroup-variables",
        [](llvm::Module& module) {
          ThreadgroupLayout layout;
-         place_threadgroup_variables(module, module.getFunction("k"), layout);
+         std::vector<ThreadgroupVariable> variables;
+         place_threadgroup_variables(module, module.getFunction("k"), layout, variables);
          note(module, "bytes " + std::to_string(layout.bytes));
          for (const auto& [offset, size] : layout.cleared) {
            note(module, "cleared " + std::to_string(offset) + " " + std::to_string(size));
@@ -62,10 +64,30 @@ const std::map<std::string, Pass>& passes() {
       {"coroutines",
        [](llvm::Module& module) {
          std::vector<engine::MeetingPoint> points;
-         note(module, make_coroutines(module, module.getFunction("k"), kBufferAndPosition, points));
+         ThreadCode thread;
+         note(module, make_coroutines(module, module.getFunction("k"), kBufferAndPosition, points, thread));
          for (const engine::MeetingPoint& point : points) {
            note(module, "meeting " + std::to_string(static_cast<int>(point.meeting)) + " of " +
                             std::to_string(point.width) + " lanes, " + std::to_string(point.bytes) + " bytes");
+         }
+       }},
+      {"validation",
+       [](llvm::Module& module) {
+         ThreadgroupLayout layout;
+         std::vector<ThreadgroupVariable> variables;
+         llvm::Function* kernel =
+             place_threadgroup_variables(module, module.getFunction("k"), layout, variables);
+         std::vector<engine::MeetingPoint> points;
+         ThreadCode thread;
+         note(module, make_coroutines(module, kernel, kBufferAndPosition, points, thread));
+         ValidationTable table;
+         insert_validation(thread, kBufferAndPosition, variables, table);
+         for (const ValidationSite& site : table.sites) {
+           std::string text = "site of kind " + std::to_string(static_cast<int>(site.kind));
+           for (const std::uint32_t object : site.objects) {
+             text += " parameter " + std::to_string(table.objects[object].parameter) + " " + table.objects[object].name;
+           }
+           note(module, text);
          }
        }},
   };

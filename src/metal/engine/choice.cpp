@@ -3,12 +3,14 @@
 #include <string_view>
 
 #include "metal/engine/compiler.h"
+#include "metal/engine/reports.h"
 #include "metal/interpret/interpreter.h"
 #include "metal/pipeline.h"
 
 namespace anymps::metal {
 
 std::shared_ptr<Pipeline> make_chosen_pipeline(const FunctionEntry& function, const lower::ConstantValues& constants) {
+  if (engine::validation_wanted()) return make_pipeline(function, {.constants = constants, .validate = true});
   const char* variable = std::getenv("ANYMPS_METAL_ENGINE");
   const std::string_view name = variable == nullptr ? "" : variable;
   if (name.empty() || name == "oracle") return make_pipeline(function, {.constants = constants});

@@ -9,6 +9,7 @@
 
 #include "metal/engine/compiler.h"
 #include "metal/engine/host_target.h"
+#include "metal/engine/validator.h"
 
 namespace anymps::metal::engine {
 namespace {
@@ -50,12 +51,14 @@ class Linker {
     shared_->addGenerator(llvm::cantFail(
         llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit_->getDataLayout().getGlobalPrefix())));
     llvm::orc::SymbolMap own;
-    const auto define = [&](const char* name, float (*function)(float)) {
+    const auto define = [&](const char* name, auto* function) {
       own[jit_->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
     };
     define("anymps_air_sinpi", &sinpi);
     define("anymps_air_cospi", &cospi);
     define("anymps_air_tanpi", &tanpi);
+    define(lower::kAccessHook, &Validator::access_hook);
+    define(lower::kLoopHook, &Validator::loop_hook);
     llvm::cantFail(shared_->define(llvm::orc::absoluteSymbols(std::move(own))));
   }
 

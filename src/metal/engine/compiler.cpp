@@ -76,7 +76,7 @@ std::vector<lower::Parameter> parameters_of(const Signature& signature) {
 }
 
 std::string text_of(const lower::LoweringOptions& options) {
-  std::string text = options.force_coroutines ? "coroutines" : "";
+  std::string text = options.validate ? "validated" : options.force_coroutines ? "coroutines" : "";
   for (const auto& [id, value] : options.constants) text += " " + std::to_string(id) + "=" + std::to_string(value);
   return text;
 }
@@ -98,6 +98,7 @@ CompiledKernel compile_kernel(std::span<const std::byte> bitcode, const std::str
   return {.route = lowered.route,
           .threadgroup = std::move(lowered.threadgroup),
           .points = std::move(lowered.points),
+          .validation = std::move(lowered.validation),
           .object = {begin, begin + (*object)->getBufferSize()}};
 }
 

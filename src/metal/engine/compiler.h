@@ -22,6 +22,7 @@ struct CompiledKernel {
   lower::Route route = lower::Route::kThreadLoop;
   lower::ThreadgroupLayout threadgroup;
   std::vector<MeetingPoint> points;
+  lower::ValidationTable validation;
   std::vector<std::byte> object;
 };
 

@@ -50,6 +50,11 @@ enum class Meeting : std::uint8_t {
 enum class Form : std::uint8_t { kReduce, kInclusive, kExclusive };
 enum class Scalar : std::uint8_t { kNone, kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64, kF16, kBf16, kF32 };
 
+// Metal's mem_flags.
+inline constexpr std::uint8_t kDeviceMemory = 1;
+inline constexpr std::uint8_t kThreadgroupMemory = 2;
+inline constexpr std::uint8_t kAllMemory = 0xFF;
+
 // A place in a kernel where threads meet.
 struct MeetingPoint {
   Meeting meeting = Meeting::kThreadgroupBarrier;
@@ -57,6 +62,7 @@ struct MeetingPoint {
   Scalar scalar = Scalar::kNone;
   std::uint8_t width = kLanes;  // 4 for quad operations
   std::uint8_t bytes = 0;       // of what a lane gives
+  std::uint8_t memory = 0;      // of a threadgroup barrier: what it orders, Metal's mem_flags
 };
 
 // "simd_prefix_inclusive_sum" of "s.i32" and the like; nothing for what is not known.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <mutex>
 #include <vector>
 
 #include "gpu/executor.h"
@@ -11,7 +13,9 @@
 #include "metal/engine/code.h"
 #include "metal/engine/compiler.h"
 #include "metal/engine/flush_denormals.h"
+#include "metal/engine/reports.h"
 #include "metal/engine/scheduler.h"
+#include "metal/engine/validator.h"
 #include "metal/pipeline.h"
 
 namespace anymps::metal::engine {
@@ -49,22 +53,29 @@ bool sees_threadgroups(const Signature& signature, const lower::ThreadgroupLayou
   });
 }
 
+// What a pipeline was made from.
+struct Source {
+  std::string name;
+  std::vector<std::byte> bitcode;
+  lower::LoweringOptions options;
+};
+
 class OraclePipeline final : public Pipeline {
  public:
-  OraclePipeline(Signature signature, const CompiledKernel& kernel, std::shared_ptr<Code> code)
+  OraclePipeline(Signature signature, Source source, CompiledKernel kernel)
       : signature_(std::move(signature)),
-        route_(kernel.route),
-        layout_(kernel.threadgroup),
-        points_(kernel.points),
-        code_(std::move(code)),
-        regroup_(route_ == lower::Route::kThreadLoop && !sees_threadgroups(signature_, layout_)) {}
+        source_(std::move(source)),
+        code_(Code::load(kernel.object, source_.name)),
+        kernel_(without_object(std::move(kernel))),
+        regroup_(kernel_.route == lower::Route::kThreadLoop && !sees_threadgroups(signature_, kernel_.threadgroup)) {}
 
   const Signature& signature() const override { return signature_; }
   unsigned max_threads_per_threadgroup() const override { return signature_.max_total_threads.value_or(kMostThreads); }
   std::size_t static_threadgroup_bytes() const override { return signature_.static_threadgroup_bytes; }
-  lower::Route route() const override { return route_; }
+  lower::Route route() const override { return kernel_.route; }
 
   void launch(const Launch& launch, Size threads, Size group) override {
+    if (launch.validate && !source_.options.validate) return validated().launch(launch, threads, group);
     const std::uint64_t size = std::uint64_t{group[0]} * group[1] * group[2];
     if (size == 0 || size > max_threads_per_threadgroup()) {
       throw KernelError(signature_.kernel + ": a threadgroup of " + std::to_string(size) + " threads; it takes 1 to " +
@@ -81,11 +92,12 @@ class OraclePipeline final : public Pipeline {
     }
     std::array<void*, kSlots> bindings{};
     std::ranges::copy(launch.buffers, bindings.begin());
-    std::size_t memory = layout_.bytes;
+    std::size_t memory = kernel_.threadgroup.bytes;
     for (unsigned i = 0; i < kMaxBindings; ++i) {
       bindings[slot_of(ArgumentKind::kThreadgroupBuffer, i)] = reinterpret_cast<void*>(memory);
       memory += gpu::round_up(launch.threadgroup_bytes[i], kThreadgroupAlignment);
     }
+    if (source_.options.validate) return run_validated(launch, bindings, geometry, groups, memory);
     const std::size_t threads_in_group = std::size_t{group[0]} * group[1] * group[2];
     gpu::executor().parallel_for(groups, std::max<std::size_t>(1, kThreadsPerTask / threads_in_group),
                                  [&](std::size_t begin, std::size_t end) {
@@ -113,23 +125,67 @@ class OraclePipeline final : public Pipeline {
   }
 
   void run(void* const* bindings, const Geometry& geometry, std::size_t index, std::byte* memory) const {
-    const auto x = static_cast<std::uint32_t>(index % geometry.groups[0]);
-    const auto y = static_cast<std::uint32_t>(index / geometry.groups[0] % geometry.groups[1]);
-    const auto z = static_cast<std::uint32_t>(index / geometry.groups[0] / geometry.groups[1]);
-    for (const auto& [offset, size] : layout_.cleared) std::memset(memory + offset, 0, size);
-    if (route_ == lower::Route::kCoroutines) {
-      run_threadgroup(reinterpret_cast<Spawn>(code_->entry()), points_, bindings, geometry, {x, y, z}, memory);
+    const Size group = position_of(geometry, index);
+    clear(memory);
+    if (kernel_.route == lower::Route::kCoroutines) {
+      run_threadgroup(reinterpret_cast<Spawn>(code_->entry()), kernel_.points, bindings, geometry, group, memory);
     } else {
-      reinterpret_cast<RunLoop>(code_->entry())(bindings, &geometry, x, y, z, memory);
+      reinterpret_cast<RunLoop>(code_->entry())(bindings, &geometry, group[0], group[1], group[2], memory);
     }
   }
 
+  void run_validated(const Launch& launch, std::span<void* const> bindings, const Geometry& geometry,
+                     std::uint64_t groups, std::size_t bytes) const {
+    const FlushDenormals flush(signature_.denorms_disabled);
+    std::byte* memory = threadgroup_memory(bytes);
+    Validator validator({signature_, kernel_, launch, geometry, bindings, memory, bytes});
+    for (std::uint64_t index = 0; index < groups; ++index) {
+      const Size group = position_of(geometry, index);
+      if (!validator.begin(group)) break;
+      clear(memory);
+      run_threadgroup(reinterpret_cast<Spawn>(code_->entry()), kernel_.points, bindings.data(), geometry, group, memory,
+                      &validator);
+    }
+    std::vector<ValidationReport> reports = validator.finish();
+    if (launch.reports == nullptr) return publish(std::move(reports));
+    std::ranges::move(reports, std::back_inserter(*launch.reports));
+  }
+
+  static Size position_of(const Geometry& geometry, std::size_t index) {
+    return {static_cast<std::uint32_t>(index % geometry.groups[0]),
+            static_cast<std::uint32_t>(index / geometry.groups[0] % geometry.groups[1]),
+            static_cast<std::uint32_t>(index / geometry.groups[0] / geometry.groups[1])};
+  }
+
+  void clear(std::byte* memory) const {
+    for (const auto& [offset, size] : kernel_.threadgroup.cleared) std::memset(memory + offset, 0, size);
+  }
+
+  // The same kernel with the sanitiser, compiled when a launch first asks for it.
+  Pipeline& validated() {
+    std::call_once(validated_once_, [&] {
+      lower::LoweringOptions options = source_.options;
+      options.validate = true;
+      FunctionEntry function;
+      function.name = source_.name;
+      function.bitcode = source_.bitcode;
+      validated_ = make_pipeline(function, options);
+    });
+    return *validated_;
+  }
+
+  static CompiledKernel without_object(CompiledKernel kernel) {
+    kernel.object = {};
+    return kernel;
+  }
+
   const Signature signature_;
-  const lower::Route route_;
-  const lower::ThreadgroupLayout layout_;
-  const std::vector<MeetingPoint> points_;
+  const Source source_;
   const std::shared_ptr<Code> code_;
+  const CompiledKernel kernel_;
   const bool regroup_;  // threads may be grouped as it suits the CPU
+  std::once_flag validated_once_;
+  std::shared_ptr<Pipeline> validated_;
 };
 
 }  // namespace
@@ -140,9 +196,9 @@ namespace anymps::metal {
 std::shared_ptr<Pipeline> make_pipeline(const FunctionEntry& function, const lower::LoweringOptions& options) {
   llvm::LLVMContext context;
   Signature signature = read_signature(*read_module(context, function.bitcode, function.name), function.name);
-  const engine::CompiledKernel kernel = engine::cached_kernel(function.bitcode, function.name, options);
-  return std::make_shared<engine::OraclePipeline>(std::move(signature), kernel,
-                                                  engine::Code::load(kernel.object, function.name));
+  engine::Source source{function.name, {function.bitcode.begin(), function.bitcode.end()}, options};
+  return std::make_shared<engine::OraclePipeline>(std::move(signature), std::move(source),
+                                                  engine::cached_kernel(function.bitcode, function.name, options));
 }
 
 }  // namespace anymps::metal

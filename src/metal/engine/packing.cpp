@@ -1,5 +1,6 @@
-// A compiled kernel as bytes, for the cache: numbers of 64 bits, then the object.
+// A compiled kernel as bytes, for the cache: numbers of 64 bits, texts with their length, then the object.
 #include <cstring>
+#include <string>
 
 #include "metal/engine/compiler.h"
 
@@ -12,6 +13,10 @@ class Writer {
   void append(const void* data, std::size_t size) {
     const auto* bytes = static_cast<const std::byte*>(data);
     bytes_.insert(bytes_.end(), bytes, bytes + size);
+  }
+  void text(const std::string& text) {
+    number(text.size());
+    append(text.data(), text.size());
   }
   std::vector<std::byte> take() { return std::move(bytes_); }
 
@@ -39,6 +44,12 @@ class Reader {
     if (value > bytes_.size() / size) good = false;
     return good ? value : 0;
   }
+  std::string text() {
+    const std::uint64_t size = count(1);
+    std::string text(reinterpret_cast<const char*>(bytes_.data()), size);
+    bytes_ = bytes_.subspan(size);
+    return text;
+  }
   std::span<const std::byte> rest() const { return bytes_; }
 
   bool good = true;
@@ -46,6 +57,54 @@ class Reader {
  private:
   std::span<const std::byte> bytes_;
 };
+
+void pack(Writer& out, const lower::ValidationTable& table) {
+  out.number(table.objects.size());
+  for (const lower::ValidationObject& object : table.objects) {
+    out.number(static_cast<std::uint64_t>(object.kind));
+    out.text(object.name);
+    out.number(object.parameter);
+    out.number(object.offset);
+    out.number(object.size);
+  }
+  out.number(table.sites.size());
+  for (const lower::ValidationSite& site : table.sites) {
+    out.number(static_cast<std::uint64_t>(site.kind));
+    out.number(static_cast<std::uint64_t>(site.threadgroup));
+    out.number(site.alignment);
+    out.number(site.element);
+    out.number(site.objects.size());
+    for (const std::uint32_t object : site.objects) out.number(object);
+    out.text(site.place);
+  }
+}
+
+lower::ValidationTable unpack_validation(Reader& in) {
+  lower::ValidationTable table;
+  for (std::uint64_t left = in.count(5 * sizeof(std::uint64_t)); left != 0; --left) {
+    lower::ValidationObject object;
+    object.kind = static_cast<lower::ValidationObject::Kind>(in.number());
+    object.name = in.text();
+    object.parameter = static_cast<unsigned>(in.number());
+    object.offset = in.number();
+    object.size = in.number();
+    table.objects.push_back(std::move(object));
+  }
+  for (std::uint64_t left = in.count(6 * sizeof(std::uint64_t)); left != 0; --left) {
+    lower::ValidationSite site;
+    site.kind = static_cast<lower::ValidationSite::Kind>(in.number());
+    site.threadgroup = in.number() != 0;
+    site.alignment = static_cast<std::uint32_t>(in.number());
+    site.element = static_cast<std::uint32_t>(in.number());
+    for (std::uint64_t more = in.count(sizeof(std::uint64_t)); more != 0; --more) {
+      site.objects.push_back(static_cast<std::uint32_t>(in.number()));
+      in.good &= site.objects.back() < table.objects.size();
+    }
+    site.place = in.text();
+    table.sites.push_back(std::move(site));
+  }
+  return table;
+}
 
 }  // namespace
 
@@ -65,7 +124,9 @@ std::vector<std::byte> pack(const CompiledKernel& kernel) {
     out.number(static_cast<std::uint64_t>(point.scalar));
     out.number(point.width);
     out.number(point.bytes);
+    out.number(point.memory);
   }
+  pack(out, kernel.validation);
   out.append(kernel.object.data(), kernel.object.size());
   return out.take();
 }
@@ -79,15 +140,17 @@ std::optional<CompiledKernel> unpack(std::span<const std::byte> bytes) {
     const std::uint64_t offset = in.number();
     kernel.threadgroup.cleared.emplace_back(offset, in.number());
   }
-  for (std::uint64_t left = in.count(5 * sizeof(std::uint64_t)); left != 0; --left) {
+  for (std::uint64_t left = in.count(6 * sizeof(std::uint64_t)); left != 0; --left) {
     MeetingPoint point;
     point.meeting = static_cast<Meeting>(in.number());
     point.form = static_cast<Form>(in.number());
     point.scalar = static_cast<Scalar>(in.number());
     point.width = static_cast<std::uint8_t>(in.number());
     point.bytes = static_cast<std::uint8_t>(in.number());
+    point.memory = static_cast<std::uint8_t>(in.number());
     kernel.points.push_back(point);
   }
+  kernel.validation = unpack_validation(in);
   if (!in.good || in.rest().empty()) return std::nullopt;
   kernel.object.assign(in.rest().begin(), in.rest().end());
   return kernel;

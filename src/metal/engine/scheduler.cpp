@@ -37,8 +37,12 @@ struct Workspace {
 
 class Threadgroup {
  public:
-  Threadgroup(std::span<const MeetingPoint> points, Workspace& workspace, std::uint32_t threads)
-      : points_(points), workspace_(workspace), simdgroups_((threads + kLanes - 1) / kLanes) {
+  Threadgroup(std::span<const MeetingPoint> points, Workspace& workspace, std::uint32_t threads, Watcher* watcher)
+      : points_(points),
+        workspace_(workspace),
+        watcher_(watcher),
+        threads_(threads),
+        simdgroups_((threads + kLanes - 1) / kLanes) {
     for (std::uint32_t i = threads; i < simdgroups_ * kLanes; ++i) simdgroup(i / kLanes).waits[i % kLanes] = 0;
   }
 
@@ -82,6 +86,7 @@ class Threadgroup {
       for (std::uint32_t point; (point = next_meeting(group)) != kNowhere;) {
         const std::uint32_t mask = lanes_at(group, point);
         meet(points_[point], group, mask);
+        if (watcher_ != nullptr) watcher_->met(s, mask);
         resume(s, mask);
       }
       waiting |= std::ranges::any_of(group.waits, [](std::uint32_t waits) { return waits != 0; });
@@ -90,6 +95,7 @@ class Threadgroup {
   }
 
   void open_barriers() {
+    if (watcher_ != nullptr) watcher_->opens(std::span(workspace_.simdgroups.get(), simdgroups_), threads_);
     for (std::uint32_t s = 0; s < simdgroups_; ++s) {
       std::uint32_t mask = 0;
       for (unsigned lane = 0; lane < kLanes; ++lane) {
@@ -101,19 +107,21 @@ class Threadgroup {
 
   std::span<const MeetingPoint> points_;
   Workspace& workspace_;
+  Watcher* watcher_;
+  const std::uint32_t threads_;
   const std::uint32_t simdgroups_;
 };
 
 }  // namespace
 
 void run_threadgroup(Spawn spawn, std::span<const MeetingPoint> points, void* const* bindings, const Geometry& geometry,
-                     std::array<std::uint32_t, 3> group, std::byte* threadgroup_memory) {
+                     std::array<std::uint32_t, 3> group, std::byte* threadgroup_memory, Watcher* watcher) {
   Workspace& workspace = Workspace::of_this_thread();
   std::uint32_t threads = 1;
   for (unsigned i = 0; i < 3; ++i) {
     threads *= std::min(geometry.threadgroup[i], geometry.grid[i] - group[i] * geometry.threadgroup[i]);
   }
-  Threadgroup work(points, workspace, threads);
+  Threadgroup work(points, workspace, threads, watcher);
   std::byte* frames = workspace.frames;
   spawn(bindings, &geometry, group[0], group[1], group[2], workspace.threads.data(), workspace.simdgroups.get(),
         &frames, threadgroup_memory);

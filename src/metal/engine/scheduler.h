@@ -1,6 +1,7 @@
 // Runs the threads of one threadgroup as coroutines, and brings them together where they meet.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -20,10 +21,20 @@ using Spawn = void (*)(void* const* bindings, const Geometry* geometry, std::uin
                        std::uint32_t z, Coroutine** threads, Simdgroup* simdgroups, std::byte** frames,
                        std::byte* threadgroup_memory);
 
+// Is told what threads of a threadgroup do together.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  // Those lanes of a simdgroup have met, and go on.
+  virtual void met(std::uint32_t simdgroup, std::uint32_t mask) = 0;
+  // Threadgroup barriers open, at which all threads wait that have not ended.
+  virtual void opens(std::span<const Simdgroup> simdgroups, std::uint32_t threads) = 0;
+};
+
 // Lanes of a simdgroup that wait at the same point are its active set. Where lanes wait at different ones, the earliest
 // in the program goes first, so that lanes that diverged come together again. A threadgroup barrier opens once no
 // thread of the threadgroup can move otherwise.
 void run_threadgroup(Spawn spawn, std::span<const MeetingPoint> points, void* const* bindings, const Geometry& geometry,
-                     std::array<std::uint32_t, 3> group, std::byte* threadgroup_memory);
+                     std::array<std::uint32_t, 3> group, std::byte* threadgroup_memory, Watcher* watcher = nullptr);
 
 }  // namespace anymps::metal::engine

@@ -1,4 +1,5 @@
 // Threads that meet are coroutines: a thread leaves what it gives in its simdgroup, says where it waits, and suspends.
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/Support/MathExtras.h>
 
@@ -19,12 +20,13 @@ constexpr std::uint64_t kFrameAlignment = 64;
 
 class CoroutineMaker {
  public:
-  CoroutineMaker(llvm::Module& module, llvm::Function* kernel, std::vector<MeetingPoint>& points)
-      : module_(module), b_(module.getContext()), points_(points) {
+  CoroutineMaker(llvm::Module& module, llvm::Function* kernel, std::vector<MeetingPoint>& points,
+                 std::vector<std::string>& places)
+      : module_(module), b_(module.getContext()), points_(points), places_(places) {
     llvm::SmallVector<llvm::Type*> types;
     for (llvm::Argument& argument : kernel->args()) types.push_back(argument.getType());
     const unsigned count = kernel->arg_size();
-    types.append({b_.getPtrTy(), b_.getInt32Ty(), b_.getPtrTy()});  // simdgroup, lane, frames
+    types.append({b_.getPtrTy(), b_.getInt32Ty(), b_.getPtrTy()});  // simdgroup, index, frames
     thread_ = llvm::Function::Create(llvm::FunctionType::get(b_.getPtrTy(), types, false),
                                      llvm::Function::InternalLinkage, "thread", module);
     thread_->setPresplitCoroutine();
@@ -37,11 +39,13 @@ class CoroutineMaker {
       }
     }
     simdgroup_ = thread_->getArg(count);
-    lane_ = thread_->getArg(count + 1);
+    index_ = thread_->getArg(count + 1);
     frames_ = thread_->getArg(count + 2);
   }
 
   llvm::Function* thread() { return thread_; }
+  llvm::Value* index() { return index_; }
+  llvm::BasicBlock* finished() { return finished_; }
 
   std::string make() {
     begin();
@@ -60,9 +64,11 @@ class CoroutineMaker {
     for (llvm::CallInst* call : meetings) {
       b_.SetInsertPoint(call);
       llvm::Value* result = nullptr;
+      const std::string place = place_of(*call);
       if (!rewrite(*call, result)) return "no way to run " + call->getCalledFunction()->getName().str();
       if (result != nullptr) call->replaceAllUsesWith(result);
       call->eraseFromParent();
+      places_.resize(points_.size(), place);
     }
     end(returns);
     return "";
@@ -85,10 +91,11 @@ class CoroutineMaker {
     llvm::Value* frame = b_.CreateLoad(b_.getPtrTy(), frames_);
     b_.CreateStore(b_.CreateInBoundsGEP(b_.getInt8Ty(), frame, size), frames_);
     handle_ = b_.CreateIntrinsic(llvm::Intrinsic::coro_begin, {}, {id, frame});
-    waits_ = b_.CreateInBoundsGEP(b_.getInt32Ty(), simdgroup_, lane_);
+    llvm::Value* lane = b_.CreateAnd(index_, engine::kLanes - 1);
+    waits_ = b_.CreateInBoundsGEP(b_.getInt32Ty(), simdgroup_, lane);
     given_ = field(offsetof(Simdgroup, given));
     result_ = field(offsetof(Simdgroup, result));
-    lane64_ = b_.CreateZExt(lane_, b_.getInt64Ty());
+    lane64_ = b_.CreateZExt(lane, b_.getInt64Ty());
     b_.CreateBr(first);
     // A coroutine's variables belong in its first block, and frames are aligned to a line.
     for (auto next = first->begin(); next != first->end();) {
@@ -100,13 +107,13 @@ class CoroutineMaker {
   }
 
   void end(llvm::ArrayRef<llvm::ReturnInst*> returns) {
-    auto* finished = llvm::BasicBlock::Create(module_.getContext(), "finished", thread_);
+    finished_ = llvm::BasicBlock::Create(module_.getContext(), "finished", thread_);
     for (llvm::ReturnInst* old : returns) {
       b_.SetInsertPoint(old);
-      b_.CreateBr(finished);
+      b_.CreateBr(finished_);
       old->eraseFromParent();
     }
-    b_.SetInsertPoint(finished);
+    b_.SetInsertPoint(finished_);
     b_.SetInsertPoint(b_.CreateUnreachable());
     suspend(0, /*last=*/true);
     b_.SetInsertPoint(suspended_);
@@ -154,7 +161,9 @@ class CoroutineMaker {
     name.consume_back(".narrow");
     const auto [operation, type] = name.split('.');
     if (name.starts_with("wg.barrier")) {
-      meet({.meeting = Meeting::kThreadgroupBarrier});
+      auto* memory = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(0));
+      meet({.meeting = Meeting::kThreadgroupBarrier,
+            .memory = memory == nullptr ? engine::kAllMemory : static_cast<std::uint8_t>(memory->getZExtValue())});
       return true;
     }
     if (name.starts_with("simdgroup.barrier")) {
@@ -359,10 +368,12 @@ class CoroutineMaker {
   llvm::Module& module_;
   llvm::IRBuilder<> b_;
   std::vector<MeetingPoint>& points_;
+  std::vector<std::string>& places_;
   llvm::Function* thread_;
   llvm::Value* simdgroup_;
-  llvm::Value* lane_;
+  llvm::Value* index_;
   llvm::Value* frames_;
+  llvm::BasicBlock* finished_ = nullptr;
   llvm::BasicBlock* suspended_ = nullptr;
   llvm::Value* handle_ = nullptr;
   llvm::Value* waits_ = nullptr;
@@ -373,10 +384,16 @@ class CoroutineMaker {
 
 }  // namespace
 
+std::string place_of(const llvm::Instruction& instruction) {
+  const llvm::DILocation* location = instruction.getDebugLoc();
+  if (location == nullptr || location->getLine() == 0) return "";
+  return location->getFilename().str() + ":" + std::to_string(location->getLine());
+}
+
 std::string make_coroutines(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters,
-                            std::vector<MeetingPoint>& points) {
+                            std::vector<MeetingPoint>& points, ThreadCode& thread) {
   order_meetings(*kernel);
-  CoroutineMaker maker(module, kernel, points);
+  CoroutineMaker maker(module, kernel, points, thread.places);
   if (std::string wrong = maker.make(); !wrong.empty()) return wrong;
   constexpr unsigned kThreads = 5;
   constexpr unsigned kSimdgroups = 6;
@@ -393,7 +410,7 @@ std::string make_coroutines(llvm::Module& module, llvm::Function* kernel, std::s
         llvm::Value* simdgroup = b.CreateZExt(b.CreateUDiv(index, b.getInt32(engine::kLanes)), b.getInt64Ty());
         values.push_back(b.CreateInBoundsGEP(b.getInt8Ty(), run->getArg(kSimdgroups),
                                              b.CreateMul(simdgroup, b.getInt64(sizeof(Simdgroup)))));
-        values.push_back(b.CreateAnd(index, engine::kLanes - 1));
+        values.push_back(index);
         values.push_back(run->getArg(kFrames));
         llvm::Value* handle = b.CreateCall(maker.thread(), values);
         b.CreateStore(handle,
@@ -401,6 +418,9 @@ std::string make_coroutines(llvm::Module& module, llvm::Function* kernel, std::s
       },
       nullptr);
   kernel->eraseFromParent();
+  thread.function = maker.thread();
+  thread.index = maker.index();
+  thread.finished = maker.finished();
   return "";
 }
 

@@ -8,8 +8,11 @@
 #include "metal/engine/meeting.h"
 
 namespace llvm {
+class BasicBlock;
 class Function;
+class Instruction;
 class Module;
+class Value;
 }  // namespace llvm
 
 namespace anymps::metal::lower {
@@ -51,10 +54,21 @@ void make_thread_loop(llvm::Module& module, llvm::Function* kernel, std::span<co
 // round while others wait in this one.
 void order_meetings(llvm::Function& kernel);
 
+// A thread as a coroutine that has not been split yet. Its first parameters are the kernel's.
+struct ThreadCode {
+  llvm::Function* function = nullptr;
+  llvm::Value* index = nullptr;          // of the thread in its threadgroup, of 32 bits
+  llvm::BasicBlock* finished = nullptr;  // where it ends
+  std::vector<std::string> places;       // place_of() each meeting point
+};
+
 // run(bindings, geometry, x, y, z, threads, simdgroups, frames, memory), which is engine::Spawn: each thread is a
 // coroutine that suspends where it meets others. Returns what is wrong, or an empty string.
 std::string make_coroutines(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters,
-                            std::vector<engine::MeetingPoint>& points);
+                            std::vector<engine::MeetingPoint>& points, ThreadCode& thread);
+
+// "file:line" of an instruction in the kernel's source; empty where the module has no debug information.
+std::string place_of(const llvm::Instruction& instruction);
 
 // Whether a thread of the module's functions meets others.
 bool has_meetings(const llvm::Module& module);

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 
+#include "metal/air/signature.h"
 #include "metal/lower/bodies.h"
 
 namespace anymps::metal::lower {
@@ -127,6 +128,13 @@ void trust_no_vector_alignment(llvm::Module& module) {
   }
 }
 
+// Otherwise what is only written, or only read, is optimised away before it is seen.
+void keep_threadgroup_variables(llvm::Module& module) {
+  for (llvm::GlobalVariable& global : module.globals()) {
+    if (global.getAddressSpace() == kThreadgroupSpace) global.setLinkage(llvm::GlobalValue::ExternalLinkage);
+  }
+}
+
 Lowered refused(std::string why) {
   Lowered lowered;
   lowered.refusal = std::move(why);
@@ -152,7 +160,11 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
     return refused("it calls " + unknown.front() + ", which is not known here");
   }
   adopt_functions(module, kernel);
-  trust_no_vector_alignment(module);
+  if (options.validate) {
+    keep_threadgroup_variables(module);
+  } else {
+    trust_no_vector_alignment(module);
+  }
   if (llvm::NamedMDNode* list = module.getNamedMetadata("air.kernel")) list->eraseFromParent();
 
   Optimiser optimiser(target);
@@ -161,11 +173,18 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   if (!narrow_matrices(*kernel, reason)) return refused(std::string("8x8 matrices: ") + reason);
 
   Lowered lowered;
-  lowered.route = options.force_coroutines || has_meetings(module) ? Route::kCoroutines : Route::kThreadLoop;
-  kernel = place_threadgroup_variables(module, kernel, lowered.threadgroup);
+  const bool coroutines = options.force_coroutines || options.validate || has_meetings(module);
+  lowered.route = coroutines ? Route::kCoroutines : Route::kThreadLoop;
+  std::vector<ThreadgroupVariable> variables;
+  kernel = place_threadgroup_variables(module, kernel, lowered.threadgroup, variables);
   if (lowered.route == Route::kCoroutines) {
-    lowered.refusal = make_coroutines(module, kernel, parameters, lowered.points);
+    ThreadCode thread;
+    lowered.refusal = make_coroutines(module, kernel, parameters, lowered.points, thread);
     if (!lowered.refusal.empty()) return lowered;
+    if (options.validate) {
+      insert_validation(thread, parameters, variables, lowered.validation);
+      if (lowered.validation.sites.size() >= kMostSites) return refused("it has too many places to validate");
+    }
   } else {
     make_thread_loop(module, kernel, parameters);
   }

@@ -6,6 +6,7 @@
 
 #include "metal/lower/dispatch.h"
 #include "metal/lower/specialise.h"
+#include "metal/lower/validation.h"
 
 namespace llvm {
 class Module;
@@ -24,11 +25,13 @@ struct Lowered {
   Route route = Route::kThreadLoop;
   ThreadgroupLayout threadgroup;
   std::vector<engine::MeetingPoint> points;
+  ValidationTable validation;
 };
 
 struct LoweringOptions {
   ConstantValues constants;
   bool force_coroutines = false;  // to compare the routes
+  bool validate = false;          // with the sanitiser's calls; as coroutines
 };
 
 // `parameters` describes the parameters of the function `kernel`, in order. The module is optimised for `target`.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,15 @@ namespace anymps::metal::lower {
 using ConstantValues = std::map<unsigned, std::uint64_t>;
 void set_function_constants(llvm::Module& module, const ConstantValues& values);
 
+struct ThreadgroupVariable {
+  std::string name;
+  std::size_t offset = 0;
+  std::size_t size = 0;
+};
+
+// On the instruction that is a threadgroup variable's address: which one, by its place in the layout.
+inline constexpr char kVariableMark[] = "anymps.variable";
+
 // Where the module's threadgroup variables lie in a threadgroup's memory.
 struct ThreadgroupLayout {
   std::size_t bytes = 0;                                     // a multiple of 64
@@ -26,7 +36,9 @@ struct ThreadgroupLayout {
 };
 
 // Takes the variables out of the module: the kernel gets one more parameter, the threadgroup's memory, and is returned.
-llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function* kernel, ThreadgroupLayout& layout);
+// `variables` is given one entry for each.
+llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function* kernel, ThreadgroupLayout& layout,
+                                            std::vector<ThreadgroupVariable>& variables);
 
 // AIR types an 8x8 matrix as 64 elements, of which a thread owns two. Makes them two; false, with the reason, where a
 // value is used in a way that this does not know.

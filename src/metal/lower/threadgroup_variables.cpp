@@ -29,9 +29,26 @@ llvm::Function* with_memory_parameter(llvm::Function* kernel) {
   return wider;
 }
 
+// The name in the source, which ends a mangled one ("_ZZ4sumsPfE6shared"). LLVM's demangler does not know all of
+// Metal's types.
+std::string plain_name(const llvm::GlobalVariable& variable) {
+  const llvm::StringRef mangled = variable.getName();
+  for (std::size_t i = 0; mangled.starts_with("_Z") && i < mangled.size(); ++i) {
+    llvm::StringRef rest = mangled.drop_front(i);
+    std::size_t length = 0;
+    if (!rest.consumeInteger(10, length) && length != 0 && length == rest.size()) return rest.str();
+  }
+  return mangled.str();
+}
+
+llvm::MDNode* mark_of(llvm::IRBuilder<>& b, std::size_t number) {
+  return llvm::MDNode::get(b.getContext(), llvm::ConstantAsMetadata::get(b.getInt32(static_cast<unsigned>(number))));
+}
+
 }  // namespace
 
-llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function* kernel, ThreadgroupLayout& layout) {
+llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function* kernel, ThreadgroupLayout& layout,
+                                            std::vector<ThreadgroupVariable>& placed) {
   llvm::SmallVector<llvm::GlobalVariable*> variables;
   for (llvm::GlobalVariable& global : module.globals()) {
     if (global.getAddressSpace() == kThreadgroupSpace) variables.push_back(&global);
@@ -42,13 +59,21 @@ llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function
   llvm::IRBuilder<> b(&*kernel->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
   llvm::Value* memory = kernel->getArg(kernel->arg_size() - 1);
   for (llvm::GlobalVariable* variable : variables) {
+    if (variable->use_empty()) {
+      variable->eraseFromParent();
+      continue;
+    }
     const std::size_t alignment = std::max<std::size_t>(kLeastAlignment, variable->getAlign().valueOrOne().value());
     const std::size_t size = module.getDataLayout().getTypeAllocSize(variable->getValueType());
     layout.bytes = gpu::round_up(layout.bytes, alignment);
     if (variable->hasInitializer() && !llvm::isa<llvm::UndefValue>(variable->getInitializer())) {
       layout.cleared.emplace_back(layout.bytes, size);
     }
-    variable->replaceAllUsesWith(b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), memory, layout.bytes));
+    auto* address =
+        llvm::GetElementPtrInst::CreateInBounds(b.getInt8Ty(), memory, b.getInt64(layout.bytes), "", b.GetInsertPoint());
+    address->setMetadata(kVariableMark, mark_of(b, placed.size()));
+    placed.push_back({plain_name(*variable), layout.bytes, size});
+    variable->replaceAllUsesWith(address);
     variable->eraseFromParent();
     layout.bytes += size;
   }

@@ -1,0 +1,127 @@
+// The sanitiser while a kernel runs: generated code asks it before each access (lower/validation.h), and the scheduler
+// tells it when threads meet. A launch that is validated runs on one thread of the CPU, one threadgroup after the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "metal/air/signature.h"
+#include "metal/engine/compiler.h"
+#include "metal/engine/scheduler.h"
+#include "metal/engine/shadow.h"
+#include "metal/pipeline.h"
+
+namespace anymps::metal::engine {
+
+struct ValidatedLaunch {
+  const Signature& signature;
+  const CompiledKernel& kernel;
+  const Launch& launch;
+  const Geometry& geometry;
+  std::span<void* const> bindings;  // as the kernel reads them
+  std::byte* memory;                // the threadgroup's
+  std::size_t memory_bytes;
+};
+
+class Validator final : public Watcher {
+ public:
+  // Of this thread until it is destroyed.
+  explicit Validator(const ValidatedLaunch& launch);
+  ~Validator() override;
+  Validator(const Validator&) = delete;
+  Validator& operator=(const Validator&) = delete;
+
+  // Before each threadgroup; false where the launch is given up.
+  bool begin(std::array<std::uint32_t, 3> group);
+  // After the last.
+  std::vector<ValidationReport> finish();
+
+  void met(std::uint32_t simdgroup, std::uint32_t mask) override;
+  void opens(std::span<const Simdgroup> simdgroups, std::uint32_t threads) override;
+
+  // What generated code calls.
+  static void* access_hook(void* address, std::uint64_t bytes, std::uint32_t site, std::uint32_t thread);
+  static bool loop_hook(std::uint32_t site, std::uint32_t thread);
+
+ private:
+  struct Range {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    bool holds(std::uintptr_t address, std::uint64_t bytes) const {
+      return address >= begin && address <= end && bytes <= end - address;
+    }
+    // All words of which it has a byte.
+    Range of_words() const;
+  };
+  struct Access {
+    std::uintptr_t address;
+    std::uint64_t bytes;
+    std::uint32_t site;
+    std::uint32_t thread;
+  };
+  // Two plain writes, of which the second has not happened yet: no race if it leaves what was there.
+  struct Doubt {
+    Access access;
+    Conflict conflict;
+    std::vector<std::byte> before;
+  };
+
+  struct alignas(64) Line {
+    std::array<std::byte, 64> bytes;
+  };
+
+  Range range_of(const lower::ValidationObject& object) const;
+  void find_tracked();
+  void* access(const Access& access);
+  bool loop(std::uint32_t site, std::uint32_t thread);
+  bool is_inside(const Access& access) const;
+  bool is_device_memory(const Access& access) const;
+  void check_race(const Access& access);
+  void check_initialised(const Access& access);
+  void settle_doubt();
+  void* instead(const Access& access);
+
+  const lower::ValidationSite& site_of(const Access& access) const { return table_.sites[access.site]; }
+  Stamp stamp_of(const Access& access) const;
+  std::optional<std::uint32_t> object_at(const Access& access) const;
+  // The report of this fault at this place, if it is the first.
+  ValidationReport* add(Fault fault, std::uint32_t site, std::uint32_t thread);
+  void add(Fault fault, const Access& access, const std::string& consequence);
+  void add_race(const Access& access, const Conflict& conflict);
+  void describe_argument(ValidationReport& report, const Access& access) const;
+  std::array<std::uint32_t, 3> group_of(std::uint32_t number) const;
+  std::array<std::uint32_t, 3> position_of(std::uint32_t thread, std::array<std::uint32_t, 3> group) const;
+  std::string where(std::uint32_t site, std::uint32_t thread, std::array<std::uint32_t, 3> group) const;
+
+  const ValidatedLaunch launch_;
+  const lower::ValidationTable& table_;
+  const std::uint64_t loop_limit_;
+  const bool strict_;
+  std::vector<Range> ranges_;  // by object
+  std::vector<bool> tracked_;  // by site: whether its memory may be written while it is read
+  Shadow device_{false};
+  Shadow threadgroup_{true};
+  std::vector<std::uint8_t> initialised_;  // of the threadgroup's memory, by byte
+
+  std::array<std::uint32_t, 3> group_{};
+  std::uint32_t group_number_ = 0;  // 1 for the first
+  std::uint32_t device_epoch_ = 0;
+  std::uint32_t threadgroup_epoch_ = 0;
+  std::array<std::uint32_t, kMostThreads / kLanes> meetings_{};  // of each simdgroup
+  std::array<std::uint32_t, kMostThreads> clocks_{};             // the last meeting that a thread was at
+  std::array<std::uint64_t, kMostThreads> rounds_{};             // of its loops
+  std::array<bool, kMostThreads> took_part_{};                   // it wrote, or met others
+  bool given_up_ = false;
+
+  std::optional<Doubt> doubt_;
+  std::vector<Line> zeros_;
+  std::vector<Line> sink_;
+  std::vector<ValidationReport> reports_;
+};
+
+}  // namespace anymps::metal::engine

@@ -1,0 +1,231 @@
+#include "metal/lower/validation.h"
+
+#include <llvm/ADT/SetVector.h>
+#include <llvm/Analysis/CFG.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
+
+#include <map>
+#include <optional>
+
+#include "metal/air/signature.h"
+
+namespace anymps::metal::lower {
+namespace {
+
+using Kind = ValidationSite::Kind;
+
+bool is_shared(unsigned space) {
+  return space == kDeviceSpace || space == kConstantSpace || space == kThreadgroupSpace;
+}
+
+// What an address is computed from.
+struct Origin {
+  llvm::SetVector<std::uint32_t> objects;
+  bool global = false;   // a table of the module's own
+  bool unknown = false;  // read from memory, or more than is followed here
+};
+
+class Inserter {
+ public:
+  Inserter(const ThreadCode& thread, std::span<const Parameter> parameters,
+           std::span<const ThreadgroupVariable> variables, ValidationTable& table)
+      : thread_(thread),
+        parameters_(parameters),
+        variables_(variables),
+        table_(table),
+        b_(thread.function->getContext()) {
+    llvm::Module& module = *thread.function->getParent();
+    llvm::Type* number = b_.getInt32Ty();
+    access_hook_ = module.getOrInsertFunction(kAccessHook, b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), number, number);
+    loop_hook_ = module.getOrInsertFunction(kLoopHook, b_.getInt1Ty(), number, number);
+  }
+
+  void run() {
+    for (const std::string& place : thread_.places) add_site({.kind = Kind::kMeeting, .objects = {}, .place = place});
+    // What was known of the arguments is no longer true of the addresses that the sanitiser gives.
+    const llvm::AttributeList attributes = thread_.function->getAttributes();
+    thread_.function->setAttributes(
+        llvm::AttributeList::get(b_.getContext(), attributes.getFnAttrs(), attributes.getRetAttrs(), {}));
+    llvm::SmallVector<llvm::Instruction*> instructions;
+    for (llvm::Instruction& instruction : llvm::instructions(*thread_.function)) instructions.push_back(&instruction);
+    for (llvm::Instruction* instruction : instructions) visit(*instruction);
+    guard_loops();
+  }
+
+ private:
+  std::uint32_t add_site(ValidationSite site) {
+    table_.sites.push_back(std::move(site));
+    return static_cast<std::uint32_t>(table_.sites.size() - 1);
+  }
+
+  void visit(llvm::Instruction& instruction) {
+    // What is misaligned is reported and, unless it is atomic, done all the same.
+    const llvm::Align any(1);
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+      const Kind kind = load->isAtomic() ? Kind::kAtomicLoad : Kind::kLoad;
+      const bool checked = check(*load, load->getOperandUse(0), kind, load->getType(), load->getAlign());
+      if (checked && kind == Kind::kLoad) load->setAlignment(any);
+    } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+      const Kind kind = store->isAtomic() ? Kind::kAtomic : Kind::kStore;
+      llvm::Type* type = store->getValueOperand()->getType();
+      const bool checked = check(*store, store->getOperandUse(1), kind, type, store->getAlign());
+      if (checked && kind == Kind::kStore) store->setAlignment(any);
+    } else if (auto* rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
+      check(*rmw, rmw->getOperandUse(0), Kind::kAtomic, rmw->getType(), rmw->getAlign());
+    } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+      check(*exchange, exchange->getOperandUse(0), Kind::kAtomic, exchange->getNewValOperand()->getType(),
+            exchange->getAlign());
+    } else if (auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction)) {
+      check(*memory, memory->getArgOperandUse(0), Kind::kStore, memory->getLength(), memory->getDestAlign(),
+            memory->getDestAlign());
+      memory->setDestAlignment(any);
+      if (auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(memory)) {
+        check(*copy, copy->getArgOperandUse(1), Kind::kLoad, copy->getLength(), copy->getSourceAlign(),
+              copy->getSourceAlign());
+        copy->setSourceAlignment(any);
+      }
+    }
+  }
+
+  bool check(llvm::Instruction& at, llvm::Use& address, Kind kind, llvm::Type* type, llvm::Align alignment) {
+    const llvm::DataLayout& layout = thread_.function->getParent()->getDataLayout();
+    return check(at, address, kind, b_.getInt64(layout.getTypeStoreSize(type)), alignment,
+                 std::min(alignment, layout.getABITypeAlign(type->getScalarType())));
+  }
+
+  // False for memory that is not watched.
+  bool check(llvm::Instruction& at, llvm::Use& address, Kind kind, llvm::Value* bytes, llvm::MaybeAlign alignment,
+             llvm::MaybeAlign element) {
+    const unsigned space = address->getType()->getPointerAddressSpace();
+    if (!is_shared(space)) return false;
+    const Origin origin = origin_of(address);
+    if (origin.global && origin.objects.empty()) return false;
+    const std::uint32_t site = add_site({.kind = kind,
+                                         .threadgroup = space == kThreadgroupSpace,
+                                         .alignment = static_cast<std::uint32_t>(alignment.valueOrOne().value()),
+                                         .element = static_cast<std::uint32_t>(element.valueOrOne().value()),
+                                         .objects = {},
+                                         .place = place_of(at)});
+    if (!origin.unknown && !origin.global) {
+      table_.sites[site].objects.assign(origin.objects.begin(), origin.objects.end());
+    }
+    b_.SetInsertPoint(&at);
+    llvm::Value* checked = b_.CreateCall(access_hook_, {b_.CreateAddrSpaceCast(address, b_.getPtrTy()),
+                                                        b_.CreateZExtOrTrunc(bytes, b_.getInt64Ty()),
+                                                        b_.getInt32(site), thread_.index});
+    address.set(b_.CreateAddrSpaceCast(checked, address->getType()));
+    return true;
+  }
+
+  Origin origin_of(llvm::Value* address) {
+    Origin origin;
+    llvm::SmallPtrSet<llvm::Value*, 8> seen;
+    llvm::SmallVector<llvm::Value*> work = {address};
+    while (!work.empty()) {
+      llvm::Value* value = work.pop_back_val();
+      if (!seen.insert(value).second) continue;
+      if (auto* argument = llvm::dyn_cast<llvm::Argument>(value)) {
+        add_argument(*argument, origin);
+      } else if (llvm::isa<llvm::GlobalVariable>(value)) {
+        origin.global = true;
+      } else if (const auto variable = variable_of(value)) {
+        origin.objects.insert(object_of_variable(*variable));
+      } else if (auto* element = llvm::dyn_cast<llvm::GEPOperator>(value)) {
+        work.push_back(element->getPointerOperand());
+      } else if (auto* phi = llvm::dyn_cast<llvm::PHINode>(value)) {
+        work.append(phi->op_begin(), phi->op_end());
+      } else if (auto* select = llvm::dyn_cast<llvm::SelectInst>(value)) {
+        work.append({select->getTrueValue(), select->getFalseValue()});
+      } else if (llvm::isa<llvm::AddrSpaceCastOperator, llvm::BitCastOperator, llvm::FreezeInst>(value)) {
+        work.push_back(llvm::cast<llvm::User>(value)->getOperand(0));
+      } else if (!llvm::isa<llvm::UndefValue>(value)) {
+        origin.unknown = true;
+      }
+    }
+    return origin;
+  }
+
+  static std::optional<unsigned> variable_of(llvm::Value* value) {
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    llvm::MDNode* mark = instruction == nullptr ? nullptr : instruction->getMetadata(kVariableMark);
+    if (mark == nullptr) return std::nullopt;
+    return static_cast<unsigned>(llvm::mdconst::extract<llvm::ConstantInt>(mark->getOperand(0))->getZExtValue());
+  }
+
+  void add_argument(const llvm::Argument& argument, Origin& origin) {
+    const unsigned number = argument.getArgNo();
+    if (number >= parameters_.size()) {
+      origin.unknown = true;
+      return;
+    }
+    const bool threadgroup = parameters_[number].role == Role::kThreadgroupBuffer;
+    const ValidationObject object = {
+        .kind = threadgroup ? ValidationObject::Kind::kThreadgroupBuffer : ValidationObject::Kind::kBuffer,
+        .name = {},
+        .parameter = number};
+    origin.objects.insert(remember(arguments_, number, object));
+  }
+
+  std::uint32_t object_of_variable(unsigned number) {
+    const ThreadgroupVariable& variable = variables_[number];
+    return remember(placed_, number,
+                    {.kind = ValidationObject::Kind::kThreadgroupVariable,
+                     .name = variable.name,
+                     .offset = variable.offset,
+                     .size = variable.size});
+  }
+
+  std::uint32_t remember(std::map<unsigned, std::uint32_t>& known, unsigned number, const ValidationObject& object) {
+    const auto [found, fresh] = known.try_emplace(number, static_cast<std::uint32_t>(table_.objects.size()));
+    if (fresh) table_.objects.push_back(object);
+    return found->second;
+  }
+
+  void guard_loops() {
+    using Edge = std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>;
+    llvm::SmallVector<Edge> edges;
+    llvm::FindFunctionBackedges(*thread_.function, edges);
+    const llvm::SetVector<Edge> once(edges.begin(), edges.end());
+    for (const auto& [from, to] : once) {
+      guard_edge(const_cast<llvm::BasicBlock*>(from), const_cast<llvm::BasicBlock*>(to));
+    }
+  }
+
+  void guard_edge(llvm::BasicBlock* from, llvm::BasicBlock* to) {
+    auto* guard = llvm::BasicBlock::Create(b_.getContext(), "round", thread_.function, to);
+    llvm::Instruction* last = from->getTerminator();
+    last->replaceSuccessorWith(to, guard);
+    for (llvm::PHINode& phi : to->phis()) {
+      phi.setIncomingBlock(static_cast<unsigned>(phi.getBasicBlockIndex(from)), guard);
+      for (int more; (more = phi.getBasicBlockIndex(from)) >= 0;) {
+        phi.removeIncomingValue(static_cast<unsigned>(more), /*DeletePHIIfEmpty=*/false);
+      }
+    }
+    const std::uint32_t site = add_site({.kind = Kind::kLoop, .objects = {}, .place = place_of(*last)});
+    b_.SetInsertPoint(guard);
+    b_.CreateCondBr(b_.CreateCall(loop_hook_, {b_.getInt32(site), thread_.index}), thread_.finished, to);
+  }
+
+  const ThreadCode& thread_;
+  std::span<const Parameter> parameters_;
+  std::span<const ThreadgroupVariable> variables_;
+  ValidationTable& table_;
+  llvm::IRBuilder<> b_;
+  llvm::FunctionCallee access_hook_;
+  llvm::FunctionCallee loop_hook_;
+  std::map<unsigned, std::uint32_t> arguments_;
+  std::map<unsigned, std::uint32_t> placed_;
+};
+
+}  // namespace
+
+void insert_validation(const ThreadCode& thread, std::span<const Parameter> parameters,
+                       std::span<const ThreadgroupVariable> variables, ValidationTable& table) {
+  Inserter(thread, parameters, variables, table).run();
+}
+
+}  // namespace anymps::metal::lower
