@@ -6,14 +6,18 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Regex.h>
 #include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
 
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,9 +40,20 @@ void note(llvm::Module& module, const std::string& text) {
       ->addOperand(llvm::MDNode::get(module.getContext(), llvm::MDString::get(module.getContext(), text)));
 }
 
+std::unique_ptr<llvm::TargetMachine> with_fused_multiply_add() {
+  llvm::InitializeAllTargetInfos();
+  llvm::InitializeAllTargets();
+  llvm::InitializeAllTargetMCs();
+  constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
+  std::string problem;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, problem);
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(kTriple, "", "+fma", {}, {}));
+}
+
 using Pass = std::function<void(llvm::Module&)>;
 const std::map<std::string, Pass>& passes() {
   static const std::map<std::string, Pass> kPasses = {
+      {"elementary", [](llvm::Module& module) { lower_elementary(module, *with_fused_multiply_add()); }},
       {"math", lower_math},
       {"integers", lower_integers},
       {"conversions", lower_conversions},
@@ -54,6 +69,8 @@ const std::map<std::string, Pass>& passes() {
            note(module, "cleared " + std::to_string(offset) + " " + std::to_string(size));
          }
        }},
+      {"bfloats", spell_out_bfloats},
+      {"meeting-order", [](llvm::Module& module) { order_meetings(*module.getFunction("k")); }},
       {"matrices",
        [](llvm::Module& module) {
          const char* reason = "";
@@ -75,8 +92,7 @@ const std::map<std::string, Pass>& passes() {
        [](llvm::Module& module) {
          ThreadgroupLayout layout;
          std::vector<ThreadgroupVariable> variables;
-         llvm::Function* kernel =
-             place_threadgroup_variables(module, module.getFunction("k"), layout, variables);
+         llvm::Function* kernel = place_threadgroup_variables(module, module.getFunction("k"), layout, variables);
          std::vector<engine::MeetingPoint> points;
          ThreadCode thread;
          note(module, make_coroutines(module, kernel, kBufferAndPosition, points, thread));

@@ -1,0 +1,24 @@
+; PASS: elementary
+; No branch and no call but the fused multiply-add, in any width; half goes through float.
+
+; CHECK-LABEL: define float @air.exp.f32(float
+; CHECK-NOT: {{br |call float @(exp|llvm\.exp)}}
+; CHECK: call float @llvm.fma.f32(float %{{.*}}, float 0x3FF7154760000000, float 0x4168000000000000)
+; CHECK: ret float
+declare float @air.exp.f32(float)
+
+; CHECK-LABEL: define <4 x half> @air.fast_log2.v4f16(<4 x half>
+; CHECK: fpext <4 x half> %{{.*}} to <4 x float>
+; CHECK: call <4 x float> @llvm.fma.v4f32
+; CHECK: fptrunc <4 x float> %{{.*}} to <4 x half>
+declare <4 x half> @air.fast_log2.v4f16(<4 x half>)
+
+; CHECK: declare float @air.sin.f32(float)
+declare float @air.sin.f32(float)
+
+define float @use(float %x, <4 x half> %v) {
+  %a = call float @air.exp.f32(float %x)
+  %b = call <4 x half> @air.fast_log2.v4f16(<4 x half> %v)
+  %c = call float @air.sin.f32(float %a)
+  ret float %c
+}
