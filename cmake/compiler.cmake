@@ -5,6 +5,7 @@ target_include_directories(anymps_compiler INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_definitions(anymps_compiler INTERFACE ANYMPS_VERSION="${PROJECT_VERSION}")
 
 if(ANYMPS_SANITIZE)
-  target_compile_options(anymps_compiler INTERFACE -fsanitize=${ANYMPS_SANITIZE} -fno-omit-frame-pointer)
+  # Built to be run once: compiling takes longer than the tests do.
+  target_compile_options(anymps_compiler INTERFACE -fsanitize=${ANYMPS_SANITIZE} -fno-omit-frame-pointer -O1 -g1)
   target_link_options(anymps_compiler INTERFACE -fsanitize=${ANYMPS_SANITIZE})
 endif()
