@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <functional>
@@ -695,6 +696,44 @@ TEST(Interpreter, BallotsAndTheFirstLane) {
       ASSERT_EQ(out[i], in[i] == 2 ? 12345 : expected) << declared << " " << i;
     }
   }
+}
+
+// --- Numbers.
+
+// The least of eight, carried around a loop; b0 also counts the rounds, so that the branch stays one. All are denormal.
+TEST(Interpreter, BfloatsAreCarriedAsTheyAre) {
+  std::vector<std::uint16_t> in(kThreads + 8);
+  for (unsigned i = 0; i < in.size(); ++i) in[i] = static_cast<std::uint16_t>(1 + i * 37 % 113);
+  const AirText air = AirText().buffers(2).builtin("thread_position_in_grid").body(R"(
+  %i = zext i32 %thread_position_in_grid to i64
+  %to = getelementptr [2 x bfloat], ptr addrspace(1) %b0, i64 %i
+  %counts = getelementptr [2 x i16], ptr addrspace(1) %b0, i64 %i, i64 1
+  %first = getelementptr bfloat, ptr addrspace(1) %b1, i64 %i
+  %x = load bfloat, ptr addrspace(1) %first, align 2
+  br label %head
+head:
+  %k = phi i64 [ 0, %0 ], [ %k1, %latch ]
+  %best = phi bfloat [ %x, %0 ], [ %next, %latch ]
+  %from = getelementptr bfloat, ptr addrspace(1) %first, i64 %k
+  %v = load bfloat, ptr addrspace(1) %from, align 2
+  %less = fcmp olt bfloat %v, %best
+  br i1 %less, label %then, label %latch
+then:
+  %was = load i16, ptr addrspace(1) %counts, align 2
+  %is = add i16 %was, 1
+  store i16 %is, ptr addrspace(1) %counts, align 2
+  br label %latch
+latch:
+  %next = phi bfloat [ %v, %then ], [ %best, %head ]
+  %k1 = add i64 %k, 1
+  %more = icmp ult i64 %k1, 8
+  br i1 %more, label %head, label %behind
+behind:
+  store bfloat %next, ptr addrspace(1) %to, align 2
+  ret void
+)");
+  const auto out = both<std::uint16_t>(air, {Bytes(4 * kThreads), bytes_of(in)}, kGrid, kGroup);
+  for (unsigned i = 0; i < kThreads; ++i) ASSERT_EQ(out[2 * i], *std::min_element(&in[i], &in[i + 8])) << i;
 }
 
 // --- Matrices.
