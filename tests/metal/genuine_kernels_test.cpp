@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "metal/air/signature.h"
+#include "metal/interpret/interpreter.h"
 #include "metal/library/metallib.h"
 
 namespace anymps::metal {
@@ -54,6 +55,17 @@ TEST_F(GenuineKernels, AllAreRead) {
       }
     }
     EXPECT_GT(bound, library.functions().size()) << file << ": kernels without buffers compute nothing";
+  }
+}
+
+// Instructions and functions that the interpreter does not know are refused here, before any launch.
+TEST_F(GenuineKernels, AllAreKnownToTheInterpreter) {
+  for (const fs::path& file : files_) {
+    const Metallib library = Metallib::from_file(file);
+    for (const FunctionEntry& function : library.functions()) {
+      if (function.type != FunctionType::kKernel) continue;
+      EXPECT_NO_THROW(interpret::make_interpreter(function, {})) << function.name;
+    }
   }
 }
 

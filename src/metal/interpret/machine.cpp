@@ -8,7 +8,8 @@
 namespace anymps::metal::interpret {
 namespace {
 
-// Simdgroups take turns, block by block: they are never far apart, as on a GPU, and one may wait for what another writes.
+// Simdgroups take turns, block by block: they are never far apart, as on a GPU, and one may wait for what another
+// writes.
 constexpr unsigned kBlocksPerTurn = 1;
 
 void make_room(std::unique_ptr<std::byte[]>& bytes, std::size_t& size, std::size_t wanted) {

@@ -2,8 +2,10 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <utility>
+#include <vector>
 
 #include "metal/interpret/functions.h"
 
@@ -38,11 +40,16 @@ constexpr std::pair<std::string_view, double (*)(double)> kUnary[] = {
     {"round", [](double x) { return std::round(x); }},
     {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
     {"saturate", [](double x) { return std::fmin(std::fmax(x, 0.0), 1.0); }},
+    {"sign", [](double x) { return x > 0           ? 1.0
+                                   : x < 0         ? -1.0
+                                   : std::isnan(x) ? 0.0
+                                                   : x; }},
     {"sin", [](double x) { return std::sin(x); }},
     {"sinh", [](double x) { return std::sinh(x); }},
     {"sinpi", sine_of_half_turns},
     {"sqrt", [](double x) { return std::sqrt(x); }},
     {"tan", [](double x) { return std::tan(x); }},
+    {"tanpi", [](double x) { return sine_of_half_turns(x) / cosine_of_half_turns(x); }},
     {"tanh", [](double x) { return std::tanh(x); }},
     {"trunc", [](double x) { return std::trunc(x); }},
 };
@@ -50,11 +57,13 @@ constexpr std::pair<std::string_view, double (*)(double)> kUnary[] = {
 constexpr std::pair<std::string_view, double (*)(double, double)> kBinary[] = {
     {"atan2", [](double y, double x) { return std::atan2(y, x); }},
     {"divide", [](double x, double y) { return x / y; }},
+    {"fdim", [](double x, double y) { return std::fdim(x, y); }},
     {"fmax", [](double x, double y) { return std::fmax(x, y); }},
     {"fmin", [](double x, double y) { return std::fmin(x, y); }},
     {"fmod", [](double x, double y) { return std::fmod(x, y); }},
     {"pow", [](double x, double y) { return std::pow(x, y); }},
     {"powr", [](double x, double y) { return std::pow(x, y); }},
+    {"step", [](double edge, double x) { return x < edge ? 0.0 : 1.0; }},
 };
 
 template <typename Table>
@@ -63,22 +72,27 @@ auto find(const Table& table, std::string_view name) {
   return found == std::end(table) ? nullptr : found->second;
 }
 
-Step real_step(const Operand& to, From from, double (*function)(Kind, const std::array<double, 3>&)) {
-  std::array<Operand, 3> operands;
-  std::ranges::copy(from.first(std::min<std::size_t>(from.size(), 3)), operands.begin());
-  return [=, count = std::min<std::size_t>(from.size(), 3)](const Lanes& lanes) {
-    lanes.each_element(to.shape, [&](unsigned lane, unsigned element) {
-      std::array<double, 3> values{};
-      for (std::size_t i = 0; i < count; ++i) values[i] = lanes.real(operands[i], lane, element);
-      lanes.set_real(to, lane, element, function(to.shape.kind, values));
-    });
-  };
+double smooth_step(Kind, double low, double high, double x) {
+  const double t = std::fmin(std::fmax((x - low) / (high - low), 0.0), 1.0);
+  return t * t * (3 - 2 * t);
 }
 
+constexpr std::pair<std::string_view, double (*)(Kind, double, double, double)> kOfThree[] = {
+    {"clamp", [](Kind, double x, double low, double high) { return std::fmin(std::fmax(x, low), high); }},
+    {"fma", fused_multiply_add},
+    {"fmuladd", fused_multiply_add},
+    {"fmax3", [](Kind, double x, double y, double z) { return std::fmax(std::fmax(x, y), z); }},
+    {"fmedian3",
+     [](Kind, double x, double y, double z) { return std::fmax(std::fmin(x, y), std::fmin(std::fmax(x, y), z)); }},
+    {"fmin3", [](Kind, double x, double y, double z) { return std::fmin(std::fmin(x, y), z); }},
+    {"mix", [](Kind, double x, double y, double share) { return x + (y - x) * share; }},
+    {"smoothstep", smooth_step},
+};
+
 // Less than one, which x - floor(x) is not for a small negative x.
-double fraction(Kind kind, const std::array<double, 3>& x) {
+double fraction(Kind kind, double x) {
   const double most = kind == Kind::kHalf ? 0x1.ffcp-1 : 0x1.fffffep-1;
-  return std::fmin(x[0] - std::floor(x[0]), most);
+  return std::fmin(x - std::floor(x), most);
 }
 
 Step real_function(std::string_view operation, const Operand& to, From from) {
@@ -96,15 +110,31 @@ Step real_function(std::string_view operation, const Operand& to, From from) {
       });
     };
   }
-  if (operation == "fma" || operation == "fmuladd") {
-    return real_step(
-        to, from, [](Kind kind, const std::array<double, 3>& x) { return fused_multiply_add(kind, x[0], x[1], x[2]); });
+  if (const auto function = find(kOfThree, operation)) {
+    return [=, x = from[0], y = from[1], z = from[2]](const Lanes& lanes) {
+      lanes.each_element(to.shape, [&](unsigned lane, unsigned element) {
+        lanes.set_real(to, lane, element,
+                       function(to.shape.kind, lanes.real(x, lane, element), lanes.real(y, lane, element),
+                                lanes.real(z, lane, element)));
+      });
+    };
   }
-  if (operation == "clamp") {
-    return real_step(to, from,
-                     [](Kind, const std::array<double, 3>& x) { return std::fmin(std::fmax(x[0], x[1]), x[2]); });
+  if (operation == "fract") {
+    return [=, x = from[0]](const Lanes& lanes) {
+      lanes.each_element(to.shape, [&](unsigned lane, unsigned element) {
+        lanes.set_real(to, lane, element, fraction(to.shape.kind, lanes.real(x, lane, element)));
+      });
+    };
   }
-  if (operation == "fract") return real_step(to, from, fraction);
+  if (operation == "copysign") {
+    return [=, x = from[0], y = from[1]](const Lanes& lanes) {
+      lanes.each_element(to.shape, [&](unsigned lane, unsigned element) {
+        const std::uint64_t sign = std::uint64_t{1} << (to.shape.bits - 1);
+        lanes.set_bits(to, lane, element,
+                       (lanes.bits(x, lane, element) & ~sign) | (lanes.bits(y, lane, element) & sign));
+      });
+    };
+  }
   if (operation == "fabs") {
     return [=, x = from[0]](const Lanes& lanes) {
       lanes.each_element(to.shape, [&](unsigned lane, unsigned element) {
@@ -116,66 +146,95 @@ Step real_function(std::string_view operation, const Operand& to, From from) {
   return nullptr;
 }
 
-Step integer_step(const Operand& to, From from, std::int64_t (*function)(std::int64_t, std::int64_t, std::int64_t),
-                  bool is_signed) {
-  std::array<Operand, 3> operands;
-  std::ranges::copy(from.first(std::min<std::size_t>(from.size(), 3)), operands.begin());
-  return [=, count = std::min<std::size_t>(from.size(), 3)](const Lanes& lanes) {
-    lanes.each_element(to.shape, [&](unsigned lane, unsigned element) {
-      std::array<std::int64_t, 3> values{};
-      for (std::size_t i = 0; i < count; ++i) {
-        // The second operand of llvm.abs and the like is one for all elements.
-        const unsigned own = element < operands[i].shape.count ? element : 0;
-        values[i] = is_signed ? lanes.sign_extended(operands[i], lane, own)
-                              : static_cast<std::int64_t>(lanes.bits(operands[i], lane, own));
-      }
-      lanes.set_bits(to, lane, element, static_cast<std::uint64_t>(function(values[0], values[1], values[2])));
-    });
-  };
+// Integers with room for any sum, difference or product of two.
+using Wide = __int128;
+struct Integers {
+  std::array<Wide, 4> x;
+  unsigned bits;
+  bool is_signed;
+
+  Wide low() const { return is_signed ? -(Wide{1} << (bits - 1)) : 0; }
+  Wide high() const { return (Wide{1} << (is_signed ? bits - 1 : bits)) - 1; }
+  Wide clamped(Wide value) const { return std::clamp(value, low(), high()); }
+  // The first operand's bits.
+  std::uint64_t word() const {
+    return static_cast<std::uint64_t>(x[0]) & std::numeric_limits<std::uint64_t>::max() >> (64 - bits);
+  }
+  // Of a product; without a sign the highest bit is no sign either.
+  Wide upper_product() const {
+    if (is_signed) return x[0] * x[1] >> bits;
+    return static_cast<Wide>(static_cast<unsigned __int128>(x[0]) * static_cast<unsigned __int128>(x[1]) >> bits);
+  }
+  // Bits from x[offset] on, x[offset + 1] of them.
+  Wide field_mask(unsigned offset) const { return (Wide{1} << std::min<Wide>(x[offset + 1], bits)) - 1; }
+};
+
+std::uint64_t reversed(const Integers& v) {
+  std::uint64_t result = 0;
+  for (unsigned i = 0; i < v.bits; ++i) result |= (v.word() >> i & 1) << (v.bits - 1 - i);
+  return result;
 }
 
-// Unsigned 64 bit numbers compare as such.
-std::int64_t least(std::int64_t a, std::int64_t b, std::int64_t) { return std::min(a, b); }
-std::int64_t most(std::int64_t a, std::int64_t b, std::int64_t) { return std::max(a, b); }
-std::int64_t least_unsigned(std::int64_t a, std::int64_t b, std::int64_t) {
-  return static_cast<std::uint64_t>(a) < static_cast<std::uint64_t>(b) ? a : b;
+Wide extracted(const Integers& v) {
+  const Wide field = static_cast<Wide>(v.word() >> static_cast<unsigned>(v.x[1])) & v.field_mask(1);
+  if (!v.is_signed || v.x[2] == 0) return field;
+  return sign_extended(static_cast<std::uint64_t>(field), static_cast<unsigned>(v.x[2]));
 }
-std::int64_t most_unsigned(std::int64_t a, std::int64_t b, std::int64_t) {
-  return static_cast<std::uint64_t>(a) > static_cast<std::uint64_t>(b) ? a : b;
+
+Wide median(const Integers& v) {
+  return std::max(std::min(v.x[0], v.x[1]), std::min(std::max(v.x[0], v.x[1]), v.x[2]));
 }
+
+using IntegerFunction = Wide (*)(const Integers& v);
+constexpr std::pair<std::string_view, IntegerFunction> kIntegers[] = {
+    {"abs", [](const Integers& v) { return v.x[0] < 0 ? -v.x[0] : v.x[0]; }},
+    {"abs_diff", [](const Integers& v) { return v.x[0] < v.x[1] ? v.x[1] - v.x[0] : v.x[0] - v.x[1]; }},
+    {"add_sat", [](const Integers& v) { return v.clamped(v.x[0] + v.x[1]); }},
+    {"clamp", [](const Integers& v) { return std::min(std::max(v.x[0], v.x[1]), v.x[2]); }},
+    {"clz", [](const Integers& v) { return Wide{std::countl_zero(v.word())} - 64 + v.bits; }},
+    {"ctz",
+     [](const Integers& v) { return Wide{std::min<int>(std::countr_zero(v.word()), static_cast<int>(v.bits))}; }},
+    {"extract_bits", extracted},
+    {"hadd", [](const Integers& v) { return (v.x[0] + v.x[1]) >> 1; }},
+    {"insert_bits",
+     [](const Integers& v) {
+       const Wide mask = v.field_mask(2) << static_cast<unsigned>(v.x[2]);
+       return (v.x[0] & ~mask) | (v.x[1] << static_cast<unsigned>(v.x[2]) & mask);
+     }},
+    {"mad_hi", [](const Integers& v) { return v.upper_product() + v.x[2]; }},
+    {"max", [](const Integers& v) { return std::max(v.x[0], v.x[1]); }},
+    {"max3", [](const Integers& v) { return std::max({v.x[0], v.x[1], v.x[2]}); }},
+    {"median3", median},
+    {"min", [](const Integers& v) { return std::min(v.x[0], v.x[1]); }},
+    {"min3", [](const Integers& v) { return std::min({v.x[0], v.x[1], v.x[2]}); }},
+    {"mul_hi", [](const Integers& v) { return v.upper_product(); }},
+    {"normalize_function_constant_predicate", [](const Integers& v) { return Wide{v.x[0] != 0}; }},
+    {"popcount", [](const Integers& v) { return Wide{std::popcount(v.word())}; }},
+    {"reverse_bits", [](const Integers& v) { return static_cast<Wide>(reversed(v)); }},
+    {"rhadd", [](const Integers& v) { return (v.x[0] + v.x[1] + 1) >> 1; }},
+    {"rotate",
+     [](const Integers& v) {
+       const unsigned by = static_cast<unsigned>(v.x[1]) % v.bits;
+       return static_cast<Wide>(v.word()) << by | static_cast<Wide>(v.word() >> (v.bits - by) % v.bits);
+     }},
+    {"sub_sat", [](const Integers& v) { return v.clamped(v.x[0] - v.x[1]); }},
+};
 
 Step integer_function(std::string_view operation, bool is_signed, const Operand& to, From from) {
-  if (operation == "min") return integer_step(to, from, is_signed ? least : least_unsigned, is_signed);
-  if (operation == "max") return integer_step(to, from, is_signed ? most : most_unsigned, is_signed);
-  if (operation == "clamp") {
-    return integer_step(
-        to, from,
-        is_signed ? +[](std::int64_t x, std::int64_t low, std::int64_t high) { return least(most(x, low, 0), high, 0); }
-                  : +[](std::int64_t x, std::int64_t low,
-                        std::int64_t high) { return least_unsigned(most_unsigned(x, low, 0), high, 0); },
-        is_signed);
-  }
-  if (operation == "abs") {
-    return integer_step(
-        to, from.first(1),
-        [](std::int64_t x, std::int64_t, std::int64_t) {
-          return x < 0 ? static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(x)) : x;
-        },
-        true);
-  }
-  if (operation == "normalize_function_constant_predicate") {
-    return integer_step(
-        to, from, [](std::int64_t x, std::int64_t, std::int64_t) { return std::int64_t{x != 0}; }, false);
-  }
-  if (operation == "popcount") {
-    return integer_step(
-        to, from,
-        [](std::int64_t x, std::int64_t, std::int64_t) {
-          return std::int64_t{std::popcount(static_cast<std::uint64_t>(x))};
-        },
-        false);
-  }
-  return nullptr;
+  const auto function = find(kIntegers, operation);
+  if (function == nullptr || from.size() > 4) return nullptr;
+  return [=, operands = std::vector<Operand>(from.begin(), from.end())](const Lanes& lanes) {
+    lanes.each_element(to.shape, [&](unsigned lane, unsigned element) {
+      Integers integers{.x = {}, .bits = to.shape.bits, .is_signed = is_signed};
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        // Offsets, and the second operand of llvm.abs, are one for all elements.
+        const unsigned own = element < operands[i].shape.count ? element : 0;
+        integers.x[i] = is_signed ? Wide{lanes.sign_extended(operands[i], lane, own)}
+                                  : static_cast<Wide>(lanes.bits(operands[i], lane, own));
+      }
+      lanes.set_bits(to, lane, element, static_cast<std::uint64_t>(function(integers)));
+    });
+  };
 }
 
 Step all_or_any(bool all, const Operand& to, const Operand& x) {
@@ -241,7 +300,7 @@ Step llvm_step(std::string_view name, const Operand& to, From from) {
   if (operation == "smin" || operation == "smax") return integer_function(operation.substr(1), true, to, from);
   if (operation == "umin" || operation == "umax") return integer_function(operation.substr(1), false, to, from);
   if (operation == "ctpop") return integer_function("popcount", false, to, from);
-  if (operation == "abs") return integer_function(operation, true, to, from);
+  if (operation == "abs") return integer_function(operation, true, to, from.first(1));
   return real_function(operation, to, from);
 }
 
