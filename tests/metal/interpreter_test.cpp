@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <functional>
-#include <optional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -699,6 +700,205 @@ TEST(Interpreter, BallotsAndTheFirstLane) {
 }
 
 // --- Numbers.
+
+struct FunctionOf {
+  std::string name;  // whole
+  unsigned operands;
+  std::string result;
+  unsigned result_bytes;
+};
+
+// b0[f * threads + i] = function f of what b1, b2 and b3 have at i; places of b0 are eight bytes wide.
+AirText functions_of(const std::vector<FunctionOf>& functions, const std::string& type, unsigned threads) {
+  std::string outside;
+  std::string body = "  %i = zext i32 %thread_position_in_grid to i64\n";
+  for (const char* n : {"1", "2", "3"}) {
+    body += std::string("  %p") + n + " = getelementptr " + type + ", ptr addrspace(1) %b" + n + ", i64 %i\n  %x" + n +
+            " = load " + type + ", ptr addrspace(1) %p" + n + "\n";
+  }
+  for (std::size_t f = 0; f < functions.size(); ++f) {
+    const auto& [name, operands, result, bytes] = functions[f];
+    std::string types;
+    std::string values;
+    for (unsigned i = 1; i <= operands; ++i) {
+      types += (i == 1 ? "" : ", ") + type;
+      values += (i == 1 ? "" : ", ") + type + " %x" + std::to_string(i);
+    }
+    const std::string n = std::to_string(f);
+    outside += "declare " + result + " @" + name + "(" + types + ")\n";
+    body += "  %y" + n + " = call " + result + " @" + name + "(" + values + ")\n  %at" + n + " = add i64 %i, " +
+            std::to_string(f * threads) + "\n  %to" + n + " = getelementptr i64, ptr addrspace(1) %b0, i64 %at" + n +
+            "\n";
+    std::string stored = result + " %y" + n;
+    if (result == "i1") {
+      body += "  %z" + n + " = zext i1 %y" + n + " to i8\n";
+      stored = "i8 %z" + n;
+    }
+    body += "  store " + stored + ", ptr addrspace(1) %to" + n + "\n";
+  }
+  return AirText().buffers(4).builtin("thread_position_in_grid").outside(outside).body(body + "  ret void\n");
+}
+
+// Compares what both engines make of b1, b2 and b3, function by function.
+void compare_functions(const std::vector<FunctionOf>& functions, const std::string& type, std::vector<Bytes> operands) {
+  const AirText air = functions_of(functions, type, kThreads);
+  operands.insert(operands.begin(), Bytes(functions.size() * kThreads * 8));
+  const auto one = values_of<std::uint64_t>(interpreted(air, operands, kGrid, kGroup));
+  const auto other = values_of<std::uint64_t>(compiled(air, operands, kGrid, kGroup));
+  for (std::size_t f = 0; f < functions.size(); ++f) {
+    for (std::size_t i = 0; i < kThreads; ++i) {
+      const std::size_t at = f * kThreads + i;
+      if (one[at] == other[at]) continue;
+      ADD_FAILURE() << functions[f].name << " of operand " << i << ": " << std::hex << one[at] << " interpreted, "
+                    << other[at] << " compiled";
+      break;
+    }
+  }
+}
+
+// Ends of the range, small ones, and any.
+template <typename T>
+std::vector<T> integers(unsigned threads, std::uint32_t seed) {
+  const T ends[] = {0, 1, static_cast<T>(-1), std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), 2, 7};
+  std::vector<T> values(threads);
+  for (unsigned i = 0; i < threads; ++i) {
+    std::uint64_t word = (i + 1) * 0x9e3779b97f4a7c15ULL * seed;
+    word ^= word >> 29;
+    values[i] = i < 49 ? ends[seed % 2 == 0 ? i / 7 : i % 7] : static_cast<T>(word >> 13);
+  }
+  return values;
+}
+
+TEST(Interpreter, IntegerFunctionsAgree) {
+  const auto check = [](auto example, const std::string& type, const std::string& sign) {
+    using T = decltype(example);
+    std::vector<FunctionOf> functions;
+    const auto add = [&](const std::string& name, unsigned operands, bool with_sign) {
+      functions.push_back({"air." + name + (with_sign ? "." + sign + "." : ".") + type, operands, type, sizeof(T)});
+    };
+    for (const char* name : {"min", "max", "abs_diff", "add_sat", "sub_sat", "hadd", "rhadd", "mul_hi"})
+      add(name, 2, true);
+    for (const char* name : {"min3", "max3", "median3", "clamp", "mad_hi"}) add(name, 3, true);
+    for (const char* name : {"clz", "ctz", "popcount", "reverse_bits"}) add(name, 1, false);
+    add("rotate", 2, false);
+    if (sign == "s") add("abs", 1, true);
+    compare_functions(
+        functions, type,
+        {bytes_of(integers<T>(kThreads, 2)), bytes_of(integers<T>(kThreads, 3)), bytes_of(integers<T>(kThreads, 5))});
+  };
+  check(std::int8_t{}, "i8", "s");
+  check(std::uint8_t{}, "i8", "u");
+  check(std::int16_t{}, "i16", "s");
+  check(std::uint16_t{}, "i16", "u");
+  check(std::int32_t{}, "i32", "s");
+  check(std::uint32_t{}, "i32", "u");
+  check(std::int64_t{}, "i64", "s");
+  check(std::uint64_t{}, "i64", "u");
+}
+
+Bytes reals_of(const Type& type, unsigned threads, std::uint32_t seed) {
+  const float ends[] = {0.0F,
+                        -0.0F,
+                        1.0F,
+                        -1.0F,
+                        0.5F,
+                        -2.5F,
+                        1e30F,
+                        -1e30F,
+                        std::numeric_limits<float>::infinity(),
+                        -std::numeric_limits<float>::infinity(),
+                        std::nanf(""),
+                        3.5F,
+                        127.6F,
+                        65503.0F,
+                        -129.4F,
+                        1e-3F};
+  Bytes bytes(std::size_t{threads} * type.bytes);
+  for (unsigned i = 0; i < threads; ++i) {
+    const std::uint32_t word = (i + seed) * 2654435761U;
+    const float any = std::ldexp(static_cast<float>(word >> 8) * 0x1p-24F + 0.5F, static_cast<int>(word % 24) - 8);
+    put_real(bytes.data() + i * type.bytes, type, i < 32 ? ends[(i * seed) % 16] : (word >> 7 & 1) != 0 ? -any : any);
+  }
+  return bytes;
+}
+
+TEST(Interpreter, ConversionsAgreeForEveryPairOfTypes) {
+  struct Number {
+    std::string llvm;
+    std::string suffix;
+    unsigned bytes;
+    bool real;
+  };
+  const Number numbers[] = {{"float", "f.f32", 4, true}, {"half", "f.f16", 2, true}, {"bfloat", "f.bf16", 2, true},
+                            {"i8", "s.i8", 1, false},    {"i8", "u.i8", 1, false},   {"i16", "s.i16", 2, false},
+                            {"i16", "u.i16", 2, false},  {"i32", "s.i32", 4, false}, {"i32", "u.i32", 4, false},
+                            {"i64", "s.i64", 8, false},  {"i64", "u.i64", 8, false}, {"i1", "u.i1", 1, false}};
+  for (const Number& from : numbers) {
+    if (from.llvm == "i1") continue;
+    std::vector<FunctionOf> functions;
+    for (const Number& to : numbers) {
+      if (to.suffix == from.suffix) continue;
+      functions.push_back({"air.convert." + to.suffix + "." + from.suffix, 1, to.llvm, to.bytes});
+    }
+    Bytes in;
+    if (from.real) {
+      in = reals_of({from.llvm, "", from.bytes, 1, true}, kThreads, 1);
+    } else {
+      const auto wide = integers<std::int64_t>(kThreads, 3);
+      for (const std::int64_t value : wide) {
+        const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+        in.insert(in.end(), bytes, bytes + from.bytes);
+      }
+    }
+    compare_functions(functions, from.llvm, {in, in, in});
+  }
+}
+
+// To the bit where the specification wants the nearest number, within a few units in the last place elsewhere.
+TEST(Interpreter, FunctionsOfRealsAgree) {
+  for (const Type& type : {Type{"float", "f32", 4, 1, true}, Type{"half", "f16", 2, 1, true}}) {
+    std::vector<FunctionOf> functions;
+    std::vector<double> units;
+    const auto add = [&](const std::string& name, unsigned operands, double allowed) {
+      functions.push_back({"air." + name + "." + type.suffix, operands, type.llvm, type.bytes});
+      units.push_back(allowed);
+    };
+    for (const char* name : {"fabs", "floor", "ceil", "trunc", "rint", "round", "sqrt", "fract", "sign", "saturate"}) {
+      add(name, 1, 0);
+    }
+    for (const char* name : {"fmin", "fmax", "copysign", "step"}) add(name, 2, 0);
+    for (const char* name : {"fma", "clamp", "fmin3", "fmax3", "fmedian3"}) add(name, 3, 0);
+    for (const char* name : {"sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "exp2",
+                             "exp10", "log", "log2", "log10", "rsqrt", "sinpi", "cospi"}) {
+      add(name, 1, 4);
+    }
+    for (const char* name : {"pow", "atan2", "fmod"}) add(name, 2, 4);
+    const std::vector<Bytes> buffers = {Bytes(functions.size() * kThreads * 8), reals_of(type, kThreads, 1),
+                                        reals_of(type, kThreads, 3), reals_of(type, kThreads, 5)};
+    const AirText air = functions_of(functions, type.llvm, kThreads);
+    const Bytes one = interpreted(air, buffers, kGrid, kGroup);
+    const Bytes other = compiled(air, buffers, kGrid, kGroup);
+    for (std::size_t f = 0; f < functions.size(); ++f) {
+      for (std::size_t i = 0; i < kThreads; ++i) {
+        const auto value = [&](const Bytes& bytes) -> double {
+          const std::byte* at = bytes.data() + (f * kThreads + i) * 8;
+          float wide = 0;
+          _Float16 narrow = 0;
+          std::memcpy(&wide, at, 4);
+          std::memcpy(&narrow, at, 2);
+          return type.bytes == 4 ? wide : static_cast<float>(narrow);
+        };
+        const double a = value(one);
+        const double b = value(other);
+        if (std::isnan(a) && std::isnan(b)) continue;
+        const double unit = std::abs(a) * (type.bytes == 4 ? 0x1p-23 : 0x1p-10);
+        const bool close = a == b ? std::signbit(a) == std::signbit(b) || units[f] > 0
+                                  : std::abs(a - b) <= units[f] * std::max(unit, 0x1p-24);
+        EXPECT_TRUE(close) << functions[f].name << " of " << i << ": " << a << " interpreted, " << b << " compiled";
+      }
+    }
+  }
+}
 
 // The least of eight, carried around a loop; b0 also counts the rounds, so that the branch stays one. All are denormal.
 TEST(Interpreter, BfloatsAreCarriedAsTheyAre) {

@@ -113,7 +113,8 @@ class MathWriter {
     if (name == "ldexp") return b_.CreateIntrinsic(llvm::Intrinsic::ldexp, {type, a[1]->getType()}, a);
     if (name == "fract") {
       llvm::Value* rest = b_.CreateFSub(a[0], intrinsic(llvm::Intrinsic::floor, {a[0]}));
-      return intrinsic(llvm::Intrinsic::minnum, {rest, llvm::ConstantFP::get(type, 0x1.fffffep-1)});
+      const double most = type->getScalarType()->isHalfTy() ? 0x1.ffcp-1 : 0x1.fffffep-1;  // below one
+      return intrinsic(llvm::Intrinsic::minnum, {rest, llvm::ConstantFP::get(type, most)});
     }
     if (name == "sincos") {  // returns the sine and stores the cosine
       b_.CreateStore(intrinsic(llvm::Intrinsic::cos, {a[0]}), a[1]);

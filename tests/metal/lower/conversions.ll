@@ -4,7 +4,8 @@
 ; CHECK: call i8 @llvm.fptosi.sat.i8.f32
 declare i8 @air.convert.s.i8.f.f32(float)
 ; CHECK-LABEL: define i32 @air.convert.u.i32.f.f16(
-; CHECK: call i32 @llvm.fptoui.sat.i32.f16
+; CHECK: fpext half %{{.*}} to float
+; CHECK: call i32 @llvm.fptoui.sat.i32.f32
 declare i32 @air.convert.u.i32.f.f16(half)
 ; CHECK-LABEL: define bfloat @air.convert.f.bf16.s.i64(
 ; CHECK: sitofp i64 %{{.*}} to float
