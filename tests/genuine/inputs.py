@@ -60,3 +60,24 @@ def hard(dtype: torch.dtype, count: int) -> torch.Tensor:
         ends = torch.tensor([info.max, info.min, 0, 1, info.max - 1], dtype=dtype)
     values[: len(ends)] = ends[:count]
     return values
+
+
+def whole(dtype: torch.dtype, *shape: int, low: int = -8, high: int = 8) -> torch.Tensor:
+    """Small whole numbers, of either part of complex ones: a few of them are added exactly, in any order."""
+    if dtype == torch.bool:
+        return ordinary(dtype, *shape)
+    low = 0 if dtype == torch.uint8 else low
+    x = torch.randint(low, high + 1, shape)
+    return (
+        torch.complex(x.float(), torch.randint(low, high + 1, shape).float()).to(dtype)
+        if dtype.is_complex
+        else x.to(dtype)
+    )
+
+
+def factors(dtype: torch.dtype, *shape: int) -> torch.Tensor:
+    """Powers of two, or odd integers, which wrap: multiplied exactly, in any order."""
+    if dtype == torch.bool:
+        return ordinary(dtype, *shape)
+    of = torch.tensor([1.0, -1.0, 2.0, 0.5] if dtype.is_floating_point else [1, 3, 5, 7])
+    return of[torch.randint(0, 4, shape)].to(dtype)
