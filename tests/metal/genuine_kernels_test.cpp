@@ -3,13 +3,20 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <random>
+#include <string>
 #include <vector>
 
 #include "metal/air/signature.h"
 #include "metal/interpret/interpreter.h"
 #include "metal/library/metallib.h"
+#include "metal/pipeline.h"
 
 namespace anymps::metal {
 namespace {
@@ -66,6 +73,70 @@ TEST_F(GenuineKernels, AllAreKnownToTheInterpreter) {
       if (function.type != FunctionType::kKernel) continue;
       EXPECT_NO_THROW(interpret::make_interpreter(function, {})) << function.name;
     }
+  }
+}
+
+struct Bfloat {
+  Bfloat() = default;
+  explicit Bfloat(float value)
+      : bits(static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(value) + 0x8000) >> 16)) {}
+  explicit operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+  std::uint16_t bits = 0;
+};
+
+// Weights of 8 bits times a row, and times many rows by 8x8 matrices: these take their threadgroup memory as an
+// argument, which Python has no way to give.
+template <typename T>
+void check_int8_products(const Metallib& library, const std::string& type, float step) {
+  constexpr std::uint32_t kInner = 96;
+  constexpr std::uint32_t kColumns = 96;
+  constexpr std::uint32_t kPaddedColumns = 128;  // scales are read by whole blocks
+  for (const std::uint32_t rows : {3U, 40U}) {
+    const bool many = rows >= 12;
+    const std::string name = (many ? "large_m_int8pack_mm_" : "int8pack_mv_") + type;
+    const FunctionEntry* function = library.find(name);
+    ASSERT_NE(function, nullptr) << name;
+    std::mt19937 random(rows);
+    std::uniform_real_distribution<float> real(-1, 1);
+    std::uniform_int_distribution<int> byte(-128, 127);
+    std::vector<T> a(std::size_t{rows} * kInner);
+    std::vector<std::int8_t> b(std::size_t{kColumns} * kInner);
+    std::vector<T> scales(kPaddedColumns);
+    std::vector<T> out(std::size_t{rows} * kColumns);
+    for (T& value : a) value = T(real(random));
+    for (std::int8_t& value : b) value = static_cast<std::int8_t>(byte(random));
+    for (T& value : scales) value = T(real(random) / 64);
+    std::array<std::uint32_t, 4> sizes = {rows, kInner, kColumns, 0};
+    Launch launch;
+    launch.buffers = {a.data(), b.data(), scales.data(), out.data(), sizes.data()};
+    launch.threadgroup_bytes[0] = many ? 12288 : 32;
+    const auto pipeline = make_pipeline(*function, {});
+    if (many) {
+      pipeline->launch(launch, {(rows + 31) / 32 * 128, (kColumns + 63) / 64, 1}, {128, 1, 1});
+    } else {
+      pipeline->launch(launch, {(kColumns + 7) / 8 * 64, rows, 1}, {64, 1, 1});
+    }
+    for (std::size_t m = 0; m < rows; ++m) {
+      for (std::size_t n = 0; n < kColumns; ++n) {
+        double sum = 0;
+        for (std::size_t k = 0; k < kInner; ++k) {
+          sum += static_cast<double>(static_cast<float>(a[m * kInner + k])) * b[n * kInner + k];
+        }
+        const double expected = sum * static_cast<double>(static_cast<float>(scales[n]));
+        ASSERT_NEAR(static_cast<float>(out[m * kColumns + n]), expected, std::abs(expected) * step + 1e-4)
+            << name << ", row " << m << ", column " << n;
+      }
+    }
+  }
+}
+
+TEST_F(GenuineKernels, ThreadgroupMemoryIsAnArgumentOfInt8Products) {
+  for (const fs::path& file : files_) {
+    if (!file.filename().string().starts_with("torch-2.13.0-")) continue;
+    const Metallib library = Metallib::from_file(file);
+    check_int8_products<float>(library, "float", 1e-6F);
+    check_int8_products<_Float16>(library, "half", 0x1p-10F);
+    check_int8_products<Bfloat>(library, "bfloat", 0x1p-7F);
   }
 }
 

@@ -78,20 +78,32 @@ class Threadgroup {
     }
   }
 
-  // True while a thread waits at a barrier.
+  // True while a thread waits at a barrier. Simdgroups take turns, from meeting to meeting, because on a GPU they run
+  // side by side: kernels that lack a barrier work there (PyTorch's large_m_int8pack_mm does).
   bool run_to_barriers() {
     bool waiting = false;
-    for (std::uint32_t s = 0; s < simdgroups_; ++s) {
-      Simdgroup& group = simdgroup(s);
-      for (std::uint32_t point; (point = next_meeting(group)) != kNowhere;) {
-        const std::uint32_t mask = lanes_at(group, point);
-        meet(points_[point], group, mask);
-        if (watcher_ != nullptr) watcher_->met(s, mask);
-        resume(s, mask);
+    for (bool moved = true; moved;) {
+      moved = waiting = false;
+      for (std::uint32_t s = 0; s < simdgroups_; ++s) {
+        if (run_to_next_meeting(s)) {
+          moved = true;
+        } else {
+          waiting |= std::ranges::any_of(simdgroup(s).waits, [](std::uint32_t waits) { return waits != 0; });
+        }
       }
-      waiting |= std::ranges::any_of(group.waits, [](std::uint32_t waits) { return waits != 0; });
     }
     return waiting;
+  }
+
+  bool run_to_next_meeting(std::uint32_t index) {
+    Simdgroup& group = simdgroup(index);
+    const std::uint32_t point = next_meeting(group);
+    if (point == kNowhere) return false;
+    const std::uint32_t mask = lanes_at(group, point);
+    meet(points_[point], group, mask);
+    if (watcher_ != nullptr) watcher_->met(index, mask);
+    resume(index, mask);
+    return true;
   }
 
   void open_barriers() {

@@ -318,6 +318,7 @@ class CoroutineMaker {
     }
     if (operation == "load" || operation == "store") {
       result = transfer(operation == "store", call);
+      if (operation == "store") meet({.meeting = Meeting::kSimdgroupBarrier});
       return true;
     }
     if (operation != "multiply_accumulate") return false;

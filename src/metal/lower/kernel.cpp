@@ -160,11 +160,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
     return refused("it calls " + unknown.front() + ", which is not known here");
   }
   adopt_functions(module, kernel);
-  if (options.validate) {
-    keep_threadgroup_variables(module);
-  } else {
-    trust_no_vector_alignment(module);
-  }
+  if (options.validate) keep_threadgroup_variables(module);
   if (llvm::NamedMDNode* list = module.getNamedMetadata("air.kernel")) list->eraseFromParent();
 
   Optimiser optimiser(target);
@@ -188,6 +184,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   } else {
     make_thread_loop(module, kernel, parameters);
   }
+  trust_no_vector_alignment(module);
   std::string broken;
   llvm::raw_string_ostream out(broken);
   if (llvm::verifyModule(module, &out)) return refused("lowering left a broken module: " + out.str());

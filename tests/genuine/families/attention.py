@@ -175,6 +175,6 @@ def prefill(kernel, match):
         grid = (-(-queries // bq), heads, batch)
         by_groups(kernel, *on_device(q, k, v), out, parameters, *mask_arguments, grid=grid, group=(32, wm, wn))
         # The kernel scales the queries by scale / ln 2 in their own type, and takes powers of two.
-        step = torch.tensor(torch.tensor(factor).float() * torch.tensor(1.44269504089)).to(dtype)
+        step = (torch.tensor(factor) * torch.tensor(1.44269504089)).to(dtype)
         expected = weighted(scores(q * step, k, math.log(2), added), v, heads)
         yield Check(f"{queries} queries, {keys} keys", out, expected.to(dtype), rtol=2 * rounding(dtype), atol=2e-6)
