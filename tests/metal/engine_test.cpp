@@ -423,28 +423,34 @@ TEST(Engine, MatricesOfEightByEight) {
   EXPECT_EQ(c, expected);
 }
 
-// The form before Metal 3.2 says how long rows are, where to begin, and whether to transpose.
-TEST(Engine, OlderMatrixLoadsTransposeWhenAsked) {
-  const std::string m = "<64 x float>";
-  const std::string place = ", i64 9, <2 x i64> zeroinitializer, i1 ";
-  const AirText air =
-      AirText()
-          .buffers(3)
-          .outside("declare " + m +
-                   " @air.simdgroup_matrix_8x8_load.v64f32.p1f32(ptr addrspace(1), i64, <2 x i64>, i1)\n"
-                   "declare void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(" +
-                   m + ", ptr addrspace(1), i64, <2 x i64>, i1)")
-          .body("  %a = call " + m + " @air.simdgroup_matrix_8x8_load.v64f32.p1f32(ptr addrspace(1) %b0" + place +
-                "true)\n  call void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(" + m + " %a, ptr addrspace(1) %b1" +
-                place + "false)\n  call void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(" + m +
-                " %a, ptr addrspace(1) %b2" + place + "true)\n  ret void\n");
-  std::vector<float> in = counting(72);
-  std::vector<float> transposed(72);
-  std::vector<float> twice(72);
-  run(air, {in.data(), transposed.data(), twice.data()}, 32, 32);
-  EXPECT_EQ(transposed[1], in[9]);
-  EXPECT_EQ(transposed[9 * 2 + 7], in[9 * 7 + 2]);
-  EXPECT_EQ(twice[9 * 2 + 7], in[9 * 2 + 7]);
+// The older form says how long rows are, where to begin, and whether to transpose; the newer one has a step for each
+// direction. Either side of a copy is done in one of them.
+TEST(Engine, OlderMatrixTransfersTransposeWhenAsked) {
+  constexpr const char* kLoad = "@air.simdgroup_matrix_8x8_load.v64f32.p1f32(ptr addrspace(1)";
+  constexpr const char* kStore = "@air.simdgroup_matrix_8x8_store.v64f32.p1f32(<64 x float>";
+  const std::string older = ", i64 9, <2 x i64> zeroinitializer, i1 ";
+  const std::string newer = ", <2 x i64> <i64 9, i64 8>, <2 x i64> <i64 1, i64 9>, <2 x i64> zeroinitializer)\n";
+  const std::string older_types = ", i64, <2 x i64>, i1)\n";
+  const std::string newer_types = ", <2 x i64>, <2 x i64>, <2 x i64>)\n";
+  const auto copy = [&](const std::string& load, const std::string& load_types, const std::string& store,
+                        const std::string& store_types) {
+    const AirText air = AirText()
+                            .buffers(2)
+                            .outside("declare <64 x float> " + std::string(kLoad) + load_types + "declare void " +
+                                     kStore + ", ptr addrspace(1)" + store_types)
+                            .body("  %m = call <64 x float> " + std::string(kLoad) + " %b0" + load + "  call void " +
+                                  kStore + " %m, ptr addrspace(1) %b1" + store + "  ret void\n");
+    std::vector<float> in = counting(72);
+    std::vector<float> out(72);
+    run(air, {in.data(), out.data()}, 32, 32);
+    return out[9 * 2 + 7];
+  };
+  constexpr float kSame = 9 * 2 + 7;
+  constexpr float kTransposed = 9 * 7 + 2;
+  EXPECT_EQ(copy(older + "false)\n", older_types, newer, newer_types), kSame);
+  EXPECT_EQ(copy(older + "true)\n", older_types, newer, newer_types), kTransposed);
+  EXPECT_EQ(copy(newer, newer_types, older + "false)\n", older_types), kSame);
+  EXPECT_EQ(copy(newer, newer_types, older + "true)\n", older_types), kTransposed);
 }
 
 TEST(Engine, VectorsLieAtAnyMultipleOfTheirElements) {
