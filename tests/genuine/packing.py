@@ -16,6 +16,15 @@ def packed(layout: str, *values: float) -> torch.Tensor:
     return mps(torch.frombuffer(bytearray(struct.pack("@" + layout, *values)), dtype=torch.uint8))
 
 
+def with_specials(values: torch.Tensor) -> torch.Tensor:
+    """The same with NaN, infinities, zeros of both signs and denormals, for sums: large numbers would overflow."""
+    specials = torch.tensor([float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1e-40], dtype=values.dtype)
+    changed = values.clone()
+    places = torch.randperm(values.numel())[: len(specials)]
+    changed.view(-1)[places] = specials[: len(places)]
+    return changed
+
+
 def words(*values: int) -> torch.Tensor:
     """uint, uint2, ... or an array of them."""
     return packed(f"{len(values)}I", *values)

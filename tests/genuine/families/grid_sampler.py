@@ -2,7 +2,7 @@
 
 import torch
 from harness import Check, checks
-from inputs import DTYPES
+from inputs import DTYPES, hard
 from packing import mps, packed, rounding
 
 INDEX = {"i32": "i", "i64": "q"}
@@ -43,6 +43,8 @@ def forward(kernel, match):
     for shape, size in SHAPES[dims]:
         for align_corners in (False, True):
             values, grid = draw(dtype, shape, size)
+            if match["mode"] == "nearest":
+                values = hard(dtype, values.numel()).view(shape)
             out = torch.empty(*shape[:2], *size, dtype=dtype, device="mps")
             numbers = layout(out, values, grid)
             parameters = packed(f"i{len(numbers) - 1}{index}?", *numbers, align_corners)

@@ -5,7 +5,7 @@ import math
 import torch
 from harness import Check, checks
 from inputs import DTYPES, ordinary
-from packing import by_groups, mps, packed, padded, rounding, words
+from packing import by_groups, mps, packed, padded, rounding, with_specials, words
 from sums import close, wide
 
 TILE = 16
@@ -37,15 +37,24 @@ def alpha_beta(dtype):
 
 
 def bound_of(a, b):
-    return float((wide(a).abs().double() @ wide(b).abs().double()).max())
+    return float((wide(a).abs().double().nan_to_num(0, 0, 0) @ wide(b).abs().double()).max())
 
 
 @checks(r"(?P<what>matmul|addmm)_(?P<type>\w+)")
 def two_dimensions(kernel, match):
     dtype = DTYPES[match["type"]]
-    for rows, inner, columns in [(19, 37, 35), (1, 1, 1), (16, 16, 16)]:
+    for rows, inner, columns, special in [
+        (19, 37, 35, False),
+        (1, 1, 1, False),
+        (16, 16, 16, False),
+        (40, 20, 30, True),
+    ]:
         a = product_inputs(dtype, inner, rows).t()
         b = product_inputs(dtype, inner, columns)
+        if special:
+            if not dtype.is_floating_point:
+                continue
+            a = with_specials(a.t().contiguous()).t()
         out = torch.empty(rows, columns, dtype=dtype, device="mps")
         sizes = words(rows, inner, columns)
         strides = [*a.stride(), *b.stride(), *out.stride()]
@@ -60,7 +69,8 @@ def two_dimensions(kernel, match):
             strides += bias.stride()
             operands += [mps(bias[0]), factors]
         by_groups(kernel, *operands, longs(*strides), sizes, grid=grid, group=(TILE, TILE, 1))
-        yield close(f"{rows}x{inner}x{columns}", out, expected, inner + 2, bound)
+        what = f"{rows}x{inner}x{columns}" + (" with NaN and infinities" if special else "")
+        yield close(what, out, expected, inner + 2, bound)
 
 
 @checks(r"naive_(?P<what>bmm|baddbmm|addbmm)_(?P<type>\w+)")

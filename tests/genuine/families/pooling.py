@@ -3,7 +3,7 @@
 import torch
 from harness import Check, checks
 from inputs import DTYPES, hard, ordinary
-from packing import as_bytes, error_buffer, errors_in, mps, packed, padded, rounding
+from packing import as_bytes, error_buffer, errors_in, mps, packed, padded, rounding, with_specials
 
 F = torch.nn.functional
 DIMS = 5
@@ -128,6 +128,7 @@ def average(kernel, match):
     for shape, *case in average_cases():
         values = ordinary(dtype, *shape)
         if dtype.is_floating_point:
+            values = with_specials(values) if case[3] else values
             expected = average_pool(values.double(), *case).to(dtype)
         else:
             # Whole sums, divided towards zero; of truth values, whether any is true.

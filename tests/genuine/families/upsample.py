@@ -3,7 +3,7 @@
 import torch
 from harness import Check, checks
 from inputs import DTYPES, hard, ordinary
-from packing import mps, packed, padded, rounding
+from packing import mps, packed, padded, rounding, with_specials
 
 SHAPES = {
     1: [((2, 3, 5), (8,)), ((1, 2, 9), (4,)), ((1, 1, 1), (3,))],
@@ -78,6 +78,8 @@ def forward(kernel, match):
         exact = MODES[name].startswith("nearest")
         count = torch.Size(shape).numel()
         x = (hard(dtype, count) if exact else ordinary(dtype, count)).view(shape)
+        if not exact and not align_corners and dtype.is_floating_point:
+            x = with_specials(x)
         out = torch.empty(*shape[:2], *size, dtype=dtype, device="mps")
         kernel(mps(x), out, *arguments(x, out, align_corners), threads=torch.Size(size).numel())
         if exact:
