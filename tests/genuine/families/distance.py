@@ -1,4 +1,4 @@
-"""Gradients of distances between points; factors that bring norms down to a limit."""
+"""Gradients of distances between points."""
 
 import torch
 from harness import Check, checks
@@ -42,16 +42,3 @@ def cdist_backward(kernel, match):
             terms = (terms * powers).where(apart != 0, 0)
         atol = right * 2.0**-24 * float(terms.sum(2).max())
         yield Check(f"p = {p}", out, expected.to(dtype), rtol=2 * rounding(dtype), atol=atol)
-
-
-@checks(r"renorm_(?P<type>float|half|bfloat)")
-def renorm(kernel, match):
-    dtype = DTYPES[match["type"]]
-    norms = torch.cat([torch.rand(500) * 5, torch.tensor([0.0, 2.0, float("inf"), float("nan")])]).to(dtype)
-    limit = 2.0
-    out = torch.empty_like(norms, device="mps")
-    kernel(mps(norms), out, packed("f", limit), threads=norms.numel())
-    # 1e-7 is added in the type itself.
-    plus = (norms + torch.tensor(1e-7).to(dtype)).to(dtype)
-    expected = torch.where(norms > limit, (limit / plus.float()).to(dtype), torch.ones_like(norms))
-    yield Check("factors", out, expected)

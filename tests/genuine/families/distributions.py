@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 from harness import Check, checks
-from inputs import DTYPES, ordinary
+from inputs import DTYPES
 from packing import HALF_STEP, by_groups, error_buffer, errors_in, mps, packed, rounding, words
 from philox import EPSILON, PI, normal_pairs, philox, uniform
 
@@ -133,41 +133,6 @@ def bernoulli_tensor(kernel, match):
     probabilities[[5, 400]] = torch.tensor([1.5, float("nan")])
     kernel(out, mps(probabilities), *arguments, threads=threads)
     yield Check("what is no probability", errors_in(errors)[0], torch.tensor([2], dtype=torch.int32))
-
-
-@checks(r"dropout_fwd_(?P<type>\w+)")
-def dropout(kernel, match):
-    dtype = DTYPES[match["type"]]
-    for keep in (0.7, 0.0):
-        scale = 1 / np.float32(keep) if keep else np.float32(0)
-        values = ordinary(dtype, COUNT)
-        out = torch.zeros(COUNT * dtype.itemsize, dtype=torch.uint8, device="mps")
-        mask = torch.zeros(COUNT, dtype=torch.bool, device="mps")
-        given = mps(values.view(torch.uint8))
-        parameters = [packed("2f", keep, scale), packed("2q", *STREAM), words(COUNT)]
-        kernel(out, mask, given, *parameters, threads=-(-COUNT // 4))
-        kept = flat(uniform(raw_words(COUNT)) < np.float32(keep), COUNT)
-        yield Check("mask", mask, kept)
-        yield from as_parts("scaled", out.cpu().view(dtype), scaled(values, kept, scale))
-
-
-def scaled(values, kept, scale):
-    """The product is one of floats, rounded once; of a vector of halves it is one of halves."""
-    dtype = values.dtype
-    if dtype.is_complex:
-        parts = torch.view_as_real(values)
-        factor = torch.tensor(scale).to(parts.dtype)
-        return torch.view_as_complex(torch.where(kept[:, None], parts * factor, torch.zeros_like(parts)))
-    return torch.where(kept, values.float() * scale, 0).to(dtype)
-
-
-@checks(r"dropout_bwd_(?P<type>\w+)")
-def dropout_backward(kernel, match):
-    dtype = DTYPES[match["type"]]
-    values, kept, scale = ordinary(dtype, COUNT), torch.rand(COUNT) < 0.6, np.float32(1 / 0.6)
-    out = torch.zeros(COUNT * dtype.itemsize, dtype=torch.uint8, device="mps")
-    kernel(out, mps(values.view(torch.uint8)), mps(kept), packed("f", scale), threads=COUNT)
-    yield from as_parts("scaled", out.cpu().view(dtype), scaled(values, kept, scale))
 
 
 @checks(r"randperm_small_(?P<type>int|long)")

@@ -1,4 +1,4 @@
-"""Windows as columns, columns as images, and the gradient of unfold."""
+"""Windows as columns, and columns as images."""
 
 import torch
 from harness import Check, checks
@@ -69,16 +69,3 @@ def col2im(kernel, match):
         )
         tolerance = {} if dtype == torch.bool else {"rtol": 2 * rounding(dtype), "atol": 5e-6}
         yield Check(f"{shape} by {window}", out, sums.to(dtype), **tolerance)
-
-
-@checks(r"unfold_backward_(?P<type>\w+)")
-def unfold_backward(kernel, match):
-    dtype = DTYPES[match["type"]]
-    for shape, dim, size, step in [((4, 11, 3), 1, 4, 2), ((13,), 0, 3, 5), ((2, 6), 1, 6, 1)]:
-        grad = ordinary(dtype, *torch.zeros(shape).unfold(dim, size, step).shape)
-        out = torch.empty(shape, dtype=dtype, device="mps")
-        longs = [packed(f"{len(n)}q", *n) for n in (grad.stride(), out.shape, out.stride())]
-        kernel(mps(grad), out, *longs, words(dim, size, step, len(shape)), threads=out.numel())
-        exact = grad.to(torch.complex128 if dtype.is_complex else torch.float64)
-        expected = torch.ops.aten.unfold_backward(exact, shape, dim, size, step)
-        yield Check(f"{shape} by {size}", out, expected.to(dtype), rtol=2 * rounding(dtype), atol=5e-6)
