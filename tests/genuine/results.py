@@ -1,0 +1,78 @@
+"""The table of what the kernels gave: one sorted line per kernel, so that two runs compare with diff.
+
+`worst` and `digest` belong to the machine (its vector units and its C library's functions); the verdict does not.
+"""
+
+import collections
+import dataclasses
+import pathlib
+
+from names import elementwise, family_of
+
+HEADER = "kernel\tfamily\tverdict\tchecks\tworst\tdigest"
+GOOD = ("equal", "close")
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    kernel: str
+    verdict: str  # the harness's, or "refused", "error" (of the checker), "crash", "hang", "memory"
+    checks: int = 0
+    worst: float = 0.0
+    digest: str = ""
+    detail: str = ""  # not in the table: it carries numbers that vary
+
+
+def write(path: pathlib.Path, rows: list[Row]) -> None:
+    lines = (
+        f"{row.kernel}\t{family_of(row.kernel)}\t{row.verdict}\t{row.checks}\t{row.worst:.3g}\t{row.digest}"
+        for row in sorted(rows, key=lambda row: row.kernel)
+    )
+    path.write_text("\n".join([HEADER, *lines]) + "\n")
+
+
+def read(path: pathlib.Path) -> dict[str, Row]:
+    lines = path.read_text().splitlines()
+    if not lines or lines[0] != HEADER:
+        raise ValueError(f"{path} is not a table of kernels: its first line is not {HEADER!r}")
+    cells = (line.split("\t") for line in lines[1:])
+    return {kernel: Row(kernel, verdict, int(n), float(w), digest) for kernel, _, verdict, n, w, digest in cells}
+
+
+def worse(before: dict[str, Row], rows: list[Row]) -> list[str]:
+    """Kernels that were good and are not any more."""
+    return [
+        f"{row.kernel}: {before[row.kernel].verdict} -> {row.verdict} ({row.detail})"
+        for row in rows
+        if row.kernel in before and before[row.kernel].verdict in GOOD and row.verdict not in GOOD
+    ]
+
+
+def other_outputs(before: dict[str, Row], rows: list[Row]) -> list[str]:
+    """Kernels that gave other bits than in the earlier run."""
+    return [row.kernel for row in rows if row.kernel in before and row.digest != before[row.kernel].digest]
+
+
+def bad_by_family(rows: list[Row]) -> list[str]:
+    groups = collections.defaultdict(list)
+    for row in rows:
+        if row.verdict not in GOOD:
+            groups[family_of(row.kernel), row.verdict].append(row)
+    return [
+        f"{family}: {len(members)} x {verdict}, such as {members[0].kernel}: {members[0].detail}"
+        for (family, verdict), members in sorted(groups.items())
+    ]
+
+
+def summary(rows: list[Row], all_kernels: list[str]) -> list[str]:
+    verdicts = collections.Counter(row.verdict for row in rows)
+    families = {family_of(row.kernel) for row in rows}
+    lines = [", ".join(f"{name} {count}" for name, count in verdicts.most_common()) or "no kernel was run"]
+    lines.append(f"families {len(families)} of {len({family_of(name) for name in all_kernels})}")
+    for kind, is_kind in (
+        ("elementwise", lambda name: elementwise(name) is not None),
+        ("other", lambda name: elementwise(name) is None),
+    ):
+        run = sum(is_kind(row.kernel) for row in rows)
+        lines.append(f"{kind} kernels {run} of {sum(map(is_kind, all_kernels))}")
+    return lines

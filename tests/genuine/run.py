@@ -1,0 +1,135 @@
+"""Runs kernels of a genuine Metal library as PyTorch's host code launches them, against torch on the CPU.
+
+    python tests/genuine/run.py FILE.metallib                        every kernel that families/ covers
+    python tests/genuine/run.py FILE.metallib --only 'add_.*'        kernels whose whole name matches
+    python tests/genuine/run.py FILE.metallib --sample 1/40 --jobs 2 --table now.tsv
+    python tests/genuine/run.py FILE.metallib --engine coroutines --against now.tsv
+
+A verdict is one of
+
+    equal         to the bit (any NaN is as good as another)
+    close         within the tolerances that its checker gives reasons for
+    differs       neither
+    refused       the product said that it does not run this kernel
+    error         the checker failed
+    crash, hang, memory   the worker process died, took too long, or grew too large
+
+Kernels run in worker processes: a crash is the verdict of one kernel, and the next one gets a fresh process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "conformance"))
+
+import results  # noqa: E402 - the shepherd lives next door
+import shepherd  # noqa: E402
+
+BATCH = 500  # kernels per process: their code stays loaded
+
+
+def every(text: str) -> int:
+    match = re.fullmatch(r"1/([1-9]\d*)", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text} is not 1/N")
+    return int(match[1])
+
+
+def list_kernels(worker: list[str], env: dict[str, str]) -> list[tuple[str, bool]]:
+    """All names, sorted, each with whether a family covers it."""
+    done = subprocess.run([*worker, "--list"], env=env, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(done.stderr[-3000:])
+    return [(name, covered) for name, covered in json.loads(done.stdout.splitlines()[-1])]
+
+
+class Progress:
+    """A line that overwrites itself, where someone is looking."""
+
+    def __init__(self, total: int):
+        self.total, self.done, self.bad, self.began = total, 0, 0, time.monotonic()
+
+    def count(self, verdict: str) -> None:
+        self.done += 1
+        self.bad += verdict not in results.GOOD
+        if sys.stderr.isatty():
+            seconds = time.monotonic() - self.began
+            end = "\n" if self.done == self.total else ""
+            print(
+                f"\r{self.done} of {self.total}, {self.bad} bad, {seconds:.0f} s", end=end, file=sys.stderr, flush=True
+            )
+
+
+def run(worker: list[str], kernels: list[str], jobs: int, limit_s: float, env: dict[str, str]) -> list[results.Row]:
+    rows, progress = [], Progress(len(kernels))
+
+    def report(name: str, answer: dict) -> None:
+        verdict = "hang" if answer["outcome"] == "timeout" else answer["outcome"]
+        measured = (answer.get("checks", 0), answer.get("worst", 0.0), answer.get("digest", ""))
+        rows.append(results.Row(name, verdict, *measured, answer["detail"]))
+        progress.count(verdict)
+
+    batches = [(worker, kernels[i : i + BATCH]) for i in range(0, len(kernels), BATCH)]
+    shepherd.herd(batches, jobs, limit_s, shepherd.memory_limit_gib(jobs), report, env)
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library", type=Path, metavar="FILE.metallib")
+    parser.add_argument("--only", metavar="REGEX", help="kernels whose whole name matches")
+    parser.add_argument("--sample", type=every, default=1, metavar="1/N", help="every Nth of them")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time (default: 1)")
+    parser.add_argument("--limit-s", type=float, default=60, help="seconds per kernel (default: 60)")
+    parser.add_argument("--engine", metavar="NAME", help="the workers' ANYMPS_METAL_ENGINE")
+    parser.add_argument("--table", type=Path, metavar="OUT", help="write one line per kernel there, sorted")
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="TABLE",
+        help="an earlier table; exit with 1 if outputs differ or verdicts are worse",
+    )
+    parser.add_argument("--worker", type=Path, default=HERE / "worker.py", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+
+    before = results.read(options.against) if options.against else None
+    env = dict(os.environ, OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore")
+    if options.engine:
+        env["ANYMPS_METAL_ENGINE"] = options.engine
+    worker = [sys.executable, str(options.worker), str(options.library)]
+
+    listed = list_kernels(worker, env)
+    covered = [name for name, is_covered in listed if is_covered]
+    chosen = [name for name in covered if not options.only or re.fullmatch(options.only, name)][:: options.sample]
+    if not chosen:
+        raise SystemExit("no covered kernel matches")
+    rows = run(worker, chosen, options.jobs, options.limit_s, env)
+
+    for line in results.bad_by_family(rows):
+        print(line)
+    print("\n".join(results.summary(rows, [name for name, _ in listed])))
+    if options.table:
+        results.write(options.table, rows)
+    if before is None:
+        return 0
+    worse, other = results.worse(before, rows), results.other_outputs(before, rows)
+    for line in worse:
+        print(f"worse: {line}")
+    for name in other:
+        print(f"other output: {name}")
+    compared = sum(row.kernel in before for row in rows)
+    print(f"{compared} kernels are in {options.against.name} too: {len(worse)} worse, {len(other)} with other outputs")
+    return 1 if worse or other else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""A slice of PyTorch's own kernels against torch on the CPU; and the harness itself, which must be able to fail."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+HERE = Path(__file__).resolve().parent
+OUTCOMES = HERE / "outcomes-2.13.tsv"
+BUDGET_S = 15 * 60  # about one minute; a hung kernel costs one more
+
+sys.path.insert(0, str(HERE))
+
+import harness  # noqa: E402 - found by the line above
+import names  # noqa: E402
+import results  # noqa: E402
+
+needs_kernels = pytest.mark.skipif(
+    "ANYMPS_GENUINE_KERNELS" not in os.environ,
+    reason="ANYMPS_GENUINE_KERNELS names no folder; tools/genuine_kernels.py makes one",
+)
+
+
+def run(*arguments) -> subprocess.CompletedProcess:
+    command = [sys.executable, str(HERE / "run.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=BUDGET_S, check=False)
+
+
+@needs_kernels
+def test_no_kernel_of_the_slice_is_worse_than_the_table_says(tmp_path):
+    library = sorted(Path(os.environ["ANYMPS_GENUINE_KERNELS"]).glob("*.metallib"))[0]
+    done = run(library, "--sample", "1/40", "--table", tmp_path / "now.tsv")
+    assert done.returncode == 0, done.stderr[-3000:]
+    before, now = results.read(OUTCOMES), results.read(tmp_path / "now.tsv")
+    assert results.worse(before, list(now.values())) == [], done.stdout[-6000:]
+    unknown = [row.kernel for row in now.values() if row.kernel not in before and row.verdict not in results.GOOD]
+    assert unknown == [], done.stdout[-6000:]
+
+
+def share(got, expected, **tolerances) -> float:
+    return harness.compare(harness.Check("", torch.as_tensor(got), torch.as_tensor(expected), **tolerances))[0]
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "tolerances", "is_good"),
+    [
+        ([1.0, float("nan")], [1.0, float("nan")], {}, True),
+        ([1.0, 2.0], [1.0, 2.0000002], {}, False),
+        ([1.0, 2.0], [1.0, 2.0000002], {"rtol": 1e-6}, True),
+        ([1.0, 2.0], [1.0, 2.001], {"rtol": 1e-6}, False),
+        ([0.0], [-0.0], {}, False),
+        ([0.0], [-0.0], {"rtol": 1e-6}, True),
+        ([float("nan")], [1.0], {"rtol": 1e-6}, False),
+        ([1.0], [float("nan")], {"rtol": 1e-6}, False),
+        ([float("inf")], [3e38], {"rtol": 1e-6}, False),
+        ([float("inf")], [float("inf")], {"rtol": 1e-6}, True),
+        ([3], [3], {}, True),
+        ([3], [4], {}, False),
+        ([3], [3.0], {}, False),
+        ([3.0], [3.0, 3.0], {}, False),
+        ([True], [False], {}, False),
+        ([1 + 2j], [1 + 2j], {}, True),
+        ([1 + 2j], [1 + 3j], {"rtol": 1e-6}, False),
+    ],
+)
+def test_compare(got, expected, tolerances, is_good):
+    assert (share(got, expected, **tolerances) <= 1) == is_good
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "is_elementwise"),
+    [
+        ("add_dense_scalar_lhs_cast_float_half", "add", True),
+        ("exp_strided_castout_long", "exp", True),
+        ("elu_backward_dense_broadcast_rhs_cast_half_half_ELUBackwardParams_half", "elu_backward", True),
+        ("atan2_dense_ilp4_float_int", "atan2", True),
+        ("sum_reduction_strided_float_float", "sum_reduction_strided", False),
+        ("index_copy_dense_float_long_64", "index_copy_dense", False),
+        ("sort_block_bfloat_tptg512_stable", "sort_block_stable", False),
+        ("cat_int32_t_half_float", "cat", False),
+        ("sdpa_vector_2pass_1_half_64_64_masknone_causal", "sdpa_vector_2pass_1_masknone_causal", False),
+        ("prefill_attention_float16_bq32_bk16_bd64_wm4_wn1_hm1_dc0_maskbool_", "prefill_attention_mask", False),
+        ("replication_pad1d_forward_bfloat", "replication_pad1d_forward", False),
+    ],
+)
+def test_names(name, family, is_elementwise):
+    assert names.family_of(name) == family
+    assert (names.elementwise(name) is not None) == is_elementwise
+
+
+STAND_IN = """
+import argparse, json, os, sys, time
+sys.path.insert(0, {conformance!r})
+import answers
+
+parser = argparse.ArgumentParser()
+parser.add_argument("library")
+parser.add_argument("--answers", type=int)
+parser.add_argument("--list", action="store_true")
+options = parser.parse_args()
+if options.list:
+    print(json.dumps([["a_good", True], ["b_aborts", True], ["c_hangs", True], ["d_good", True], ["e_other", False]]))
+    sys.exit()
+
+def answer(name):
+    if name == "b_aborts":
+        os.abort()
+    if name == "c_hangs":
+        time.sleep(600)
+    return {{"outcome": "equal", "checks": 1, "worst": 0.0, "digest": os.environ["ANYMPS_METAL_ENGINE"], "detail": ""}}
+
+answers.serve(options.answers, answer)
+"""
+
+
+@pytest.fixture
+def run_stand_in(tmp_path):
+    worker = tmp_path / "worker.py"
+    worker.write_text(STAND_IN.format(conformance=str(HERE.parent / "conformance")))
+    return lambda *more: run("any.metallib", "--worker", worker, "--limit-s", 1, *more)
+
+
+def test_a_crash_or_a_hang_costs_one_kernel(run_stand_in, tmp_path):
+    done = run_stand_in("--engine", "first", "--table", tmp_path / "now.tsv")
+    assert done.returncode == 0, done.stderr
+    verdicts = {name: row.verdict for name, row in results.read(tmp_path / "now.tsv").items()}
+    assert verdicts == {"a_good": "equal", "b_aborts": "crash", "c_hangs": "hang", "d_good": "equal"}
+    assert "equal 2" in done.stdout
+    assert "other kernels 4 of 5" in done.stdout
+
+
+def test_other_outputs_and_worse_verdicts_exit_with_1(run_stand_in, tmp_path):
+    table = tmp_path / "now.tsv"
+    only = ("--only", "(a|d)_.*", "--against", table)
+    assert run_stand_in("--engine", "first", "--table", table).returncode == 0
+    assert run_stand_in("--engine", "first", *only).returncode == 0
+    done = run_stand_in("--engine", "second", *only)
+    assert done.returncode == 1
+    assert "other output: a_good" in done.stdout
+    table.write_text(table.read_text().replace("crash", "equal"))
+    done = run_stand_in("--engine", "first", "--only", "b_.*", "--against", table)
+    assert done.returncode == 1
+    assert "worse: b_aborts: equal -> crash" in done.stdout
+
+
+def test_a_table_from_somewhere_else_is_refused(tmp_path):
+    other = tmp_path / "other.tsv"
+    other.write_text("nothing\n")
+    done = run("any.metallib", "--against", other)
+    assert done.returncode != 0
+    assert "is not a table of kernels" in done.stderr
