@@ -14,6 +14,9 @@ llvm::orc::JITTargetMachineBuilder host_target() {
   auto builder = llvm::cantFail(llvm::orc::JITTargetMachineBuilder::detectHost());
   builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
   builder.setRelocationModel(llvm::Reloc::PIC_);
+  // LLVM 19 turns operands of masked comparisons of halves around to fold a reload, and leaves "less than" as it is.
+  // Without these instructions halves are computed as floats and rounded.
+  if (builder.getTargetTriple().isX86()) builder.getFeatures().AddFeature("avx512fp16", false);
   // AIR says with llvm.fmuladd where it may contract; nowhere else.
   builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return builder;
