@@ -68,6 +68,10 @@ class AirText {
     return *this;
   }
 
+  AirText& without_denormals() {
+    return outside("!air.compile_options = !{!102}\n!102 = !{!\"air.compile.denorms_disable\"}");
+  }
+
   std::string text() const {
     std::string list;
     for (unsigned i = 0; i < nodes_.size(); ++i) list += (i == 0 ? "!" : ", !") + std::to_string(3 + i);

@@ -497,6 +497,49 @@ TEST(Engine, ConversionsSaturate) {
   EXPECT_EQ(out, (std::vector<float>{127, -128, 1, -1, 0}));
 }
 
+TEST(Engine, DenormalsAreZeroToTheCLibraryToo) {
+  const std::pair<const char*, float> functions[] = {
+      {"  %y = call float @air.log2.f32(float %x)\n", -INFINITY},
+      {"  %y = call float @air.fast_pow.f32(float %x, float -0.5)\n", INFINITY},
+      {"  %y = call float @air.atan2.f32(float %x, float %x)\n", 0},
+  };
+  for (const auto& [compute, expected] : functions) {
+    std::vector<float> in = {1e-40F};
+    std::vector<float> out(1);
+    run(unary("declare float @air.log2.f32(float)\ndeclare float @air.fast_pow.f32(float, float)\n"
+              "declare float @air.atan2.f32(float, float)",
+              compute)
+            .without_denormals(),
+        {out.data(), in.data()}, 1, 1);
+    EXPECT_EQ(out[0], expected) << compute;
+  }
+}
+
+// What equals zero may still have bits: LLVM must not leave them in an infinity of its sign.
+TEST(Engine, ADenormalThatEqualsZeroIsNoZeroInItsBits) {
+  std::vector<float> in = {-1e-40F};
+  std::vector<float> out(1);
+  run(unary("", R"(
+  %is_negative = fcmp olt float %x, 0.0
+  br i1 %is_negative, label %done, label %other
+other:
+  %is_zero = fcmp oeq float %x, 0.0
+  br i1 %is_zero, label %zero, label %done
+zero:
+  %minus = fneg float %x
+  %bits = bitcast float %minus to i32
+  %sign = and i32 %bits, -2147483648
+  %infinite = or i32 %sign, 2139095040
+  %infinity = bitcast i32 %infinite to float
+  br label %done
+done:
+  %y = phi float [ %infinity, %zero ], [ 1.0, %0 ], [ 2.0, %other ]
+)")
+          .without_denormals(),
+      {out.data(), in.data()}, 1, 1);
+  EXPECT_EQ(out[0], INFINITY);
+}
+
 // Across a call that takes all registers: LLVM 19 compares the wrong way round with the instructions for halves.
 TEST(Engine, ComparisonsOfHalves) {
   const AirText air = AirText()

@@ -54,7 +54,7 @@ using Pass = std::function<void(llvm::Module&)>;
 const std::map<std::string, Pass>& passes() {
   static const std::map<std::string, Pass> kPasses = {
       {"elementary", [](llvm::Module& module) { lower_elementary(module, *with_fused_multiply_add()); }},
-      {"math", lower_math},
+      {"math", [](llvm::Module& module) { lower_math(module, /*denormals_are_zero=*/false); }},
       {"integers", lower_integers},
       {"conversions", lower_conversions},
       {"atomics", lower_atomics},

@@ -89,7 +89,9 @@ CompiledKernel compile_kernel(std::span<const std::byte> bitcode, const std::str
   const std::unique_ptr<llvm::Module> module = read_module(context, bitcode, name);
   const Signature signature = read_signature(*module, name);
   const auto target = llvm::cantFail(host_target().createTargetMachine());
-  lower::Lowered lowered = lower::lower_kernel(*module, signature.kernel, parameters_of(signature), options, *target);
+  lower::LoweringOptions how = options;
+  how.denormals_are_zero = signature.denorms_disabled;
+  lower::Lowered lowered = lower::lower_kernel(*module, signature.kernel, parameters_of(signature), how, *target);
   if (!lowered.refusal.empty()) throw KernelError(name + ": " + lowered.refusal);
   llvm::orc::SimpleCompiler compile(*target);
   auto object = compile(*module);

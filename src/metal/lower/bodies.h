@@ -34,7 +34,7 @@ void give_bodies(llvm::Module& module, Writer write);
 
 // The functions of lower_math that pay as formulas; it does the rest.
 void lower_elementary(llvm::Module& module, const llvm::TargetMachine& target);
-void lower_math(llvm::Module& module);
+void lower_math(llvm::Module& module, bool denormals_are_zero);
 void lower_integers(llvm::Module& module);
 void lower_conversions(llvm::Module& module);
 void lower_atomics(llvm::Module& module);

@@ -135,6 +135,16 @@ void keep_threadgroup_variables(llvm::Module& module) {
   }
 }
 
+// LLVM must not conclude that what equals zero has no other bits than the sign. Of the other types it is to assume
+// nothing: bfloat is computed as float, half is not.
+void take_denormals_for_zero(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    function.addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
+    function.addFnAttr("denormal-fp-math", "dynamic,dynamic");
+  }
+}
+
 Lowered refused(std::string why) {
   Lowered lowered;
   lowered.refusal = std::move(why);
@@ -152,7 +162,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   module.setDataLayout(target.createDataLayout());
   set_function_constants(module, options.constants);
   lower_elementary(module, target);
-  lower_math(module);
+  lower_math(module, options.denormals_are_zero);
   lower_integers(module);
   lower_conversions(module);
   lower_atomics(module);
@@ -163,6 +173,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   if (options.validate) keep_threadgroup_variables(module);
   if (llvm::NamedMDNode* list = module.getNamedMetadata("air.kernel")) list->eraseFromParent();
 
+  if (options.denormals_are_zero) take_denormals_for_zero(module);
   Optimiser optimiser(target);
   optimiser.flatten(module);
   const char* reason = nullptr;
@@ -185,6 +196,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
     make_thread_loop(module, kernel, parameters);
   }
   trust_no_vector_alignment(module);
+  if (options.denormals_are_zero) take_denormals_for_zero(module);  // also in the functions that are new
   std::string broken;
   llvm::raw_string_ostream out(broken);
   if (llvm::verifyModule(module, &out)) return refused("lowering left a broken module: " + out.str());

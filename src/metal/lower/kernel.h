@@ -32,6 +32,8 @@ struct LoweringOptions {
   ConstantValues constants;
   bool force_coroutines = false;  // to compare the routes
   bool validate = false;          // with the sanitiser's calls; as coroutines
+  // The CPU will be told so too: this is for what it does not compute by its own instructions.
+  bool denormals_are_zero = false;
 };
 
 // `parameters` describes the parameters of the function `kernel`, in order. The module is optimised for `target`.

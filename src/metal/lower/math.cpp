@@ -33,6 +33,9 @@ constexpr Named kThroughFloat[] = {
     {"cosh", llvm::Intrinsic::cosh}, {"tanh", llvm::Intrinsic::tanh}, {"asin", llvm::Intrinsic::asin},
     {"acos", llvm::Intrinsic::acos}, {"atan", llvm::Intrinsic::atan}};
 
+// The C library takes these apart by their bits, to which a denormal is not zero.
+constexpr llvm::StringLiteral kOfBits[] = {"log", "log2", "log10", "pow", "atan2", "fmod"};
+
 struct Library {
   llvm::StringLiteral name;
   llvm::StringLiteral function;
@@ -50,18 +53,24 @@ std::optional<ID> intrinsic_in(llvm::ArrayRef<Named> table, llvm::StringRef name
 
 class MathWriter {
  public:
-  MathWriter(llvm::IRBuilder<>& builder, const Declared& declared) : b_(builder), d_(declared) {}
+  MathWriter(llvm::IRBuilder<>& builder, const Declared& declared, bool denormals_are_zero)
+      : b_(builder), d_(declared), arguments_(declared.arguments) {
+    llvm::StringRef name = d_.operation;
+    name.consume_front("fast_");
+    if (!denormals_are_zero || !llvm::is_contained(kOfBits, name)) return;
+    for (llvm::Value*& argument : arguments_) argument = flushed(argument);
+  }
 
   llvm::Value* write() {
     llvm::StringRef name = d_.operation;
     name.consume_front("fast_");
-    if (const auto id = intrinsic_in(kExact, name)) return intrinsic(*id, d_.arguments);
+    if (const auto id = intrinsic_in(kExact, name)) return intrinsic(*id, arguments_);
     if (const auto id = intrinsic_in(kThroughFloat, name)) {
-      return through_float(d_.arguments, [&](llvm::ArrayRef<llvm::Value*> a) { return intrinsic(*id, a); });
+      return through_float(arguments_, [&](llvm::ArrayRef<llvm::Value*> a) { return intrinsic(*id, a); });
     }
     for (const Library& entry : kLibrary) {
       if (entry.name == name) {
-        return through_float(d_.arguments, [&](llvm::ArrayRef<llvm::Value*> a) { return call(entry.function, a); });
+        return through_float(arguments_, [&](llvm::ArrayRef<llvm::Value*> a) { return call(entry.function, a); });
       }
     }
     return composed(name);
@@ -84,6 +93,15 @@ class MathWriter {
     return b_.CreateCall(callee, arguments);
   }
 
+  // A denormal float as the zero of its sign; half has denormals.
+  llvm::Value* flushed(llvm::Value* x) {
+    llvm::Type* type = x->getType();
+    if (!type->getScalarType()->isFloatTy() && !type->getScalarType()->isBFloatTy()) return x;
+    llvm::Value* size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+    llvm::Value* zero = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::getZero(type), x);
+    return b_.CreateSelect(b_.CreateFCmpOLT(size, llvm::ConstantFP::get(type, 0x1p-126)), zero, x);
+  }
+
   // Vectors element by element, half and bfloat as float.
   llvm::Value* through_float(llvm::ArrayRef<llvm::Value*> arguments,
                              llvm::function_ref<llvm::Value*(llvm::ArrayRef<llvm::Value*>)> apply) {
@@ -104,7 +122,7 @@ class MathWriter {
   }
 
   llvm::Value* composed(llvm::StringRef name) {
-    const auto& a = d_.arguments;
+    const auto& a = arguments_;
     llvm::Type* type = d_.result;
     if (name == "fmod") return b_.CreateFRem(a[0], a[1]);
     if (name == "rsqrt") {
@@ -180,13 +198,14 @@ class MathWriter {
 
   llvm::IRBuilder<>& b_;
   const Declared& d_;
+  llvm::SmallVector<llvm::Value*> arguments_;
 };
 
 }  // namespace
 
-void lower_math(llvm::Module& module) {
-  give_bodies(module, [](llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value) {
-    value = MathWriter(builder, declared).write();
+void lower_math(llvm::Module& module, bool denormals_are_zero) {
+  give_bodies(module, [=](llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value) {
+    value = MathWriter(builder, declared, denormals_are_zero).write();
     return value != nullptr ? Written::kDone : Written::kNotMine;
   });
 }
