@@ -540,6 +540,14 @@ done:
   EXPECT_EQ(out[0], INFINITY);
 }
 
+TEST(Engine, SinpiIsZeroAtWholeNumbers) {
+  std::vector<float> in = {1, -3, 1e7F, 0.5F, -1.5F, 2.25F};
+  std::vector<float> out(6);
+  run(unary("declare float @air.sinpi.f32(float)", "  %y = call float @air.sinpi.f32(float %x)\n"),
+      {out.data(), in.data()}, 6, 6);
+  EXPECT_EQ(out, (std::vector<float>{0, 0, 0, 1, 1, std::sqrt(0.5F)}));
+}
+
 // Across a call that takes all registers: LLVM 19 compares the wrong way round with the instructions for halves.
 TEST(Engine, ComparisonsOfHalves) {
   const AirText air = AirText()

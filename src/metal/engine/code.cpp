@@ -14,10 +14,15 @@
 namespace anymps::metal::engine {
 namespace {
 
-// Metal's functions of pi times x; the C library of this system has none. The remainder is exact.
-float sinpi(float x) { return static_cast<float>(std::sin(M_PI * std::remainder(x, 2.0F))); }
-float cospi(float x) { return static_cast<float>(std::cos(M_PI * std::remainder(x, 2.0F))); }
-float tanpi(float x) { return static_cast<float>(std::tan(M_PI * std::remainder(x, 1.0F))); }
+// Metal's functions of pi times x; the C library of this system has none. They are zero where they should be, as gamma
+// functions rely on: the remainder is exact, and so is the way back from a whole turn.
+float sinpi(float x) {
+  const float turn = std::remainder(x, 2.0F);
+  const float half = std::fabs(turn) > 0.5F ? std::copysign(1.0F, turn) - turn : turn;
+  return static_cast<float>(std::sin(M_PI * half));
+}
+float cospi(float x) { return static_cast<float>(std::sin(M_PI * (0.5 - std::fabs(std::remainder(x, 2.0F))))); }
+float tanpi(float x) { return sinpi(x) / cospi(x); }
 
 // One linker for the process: each kernel is a library of its own in it.
 class Linker {
