@@ -497,6 +497,25 @@ TEST(Engine, ConversionsSaturate) {
   EXPECT_EQ(out, (std::vector<float>{127, -128, 1, -1, 0}));
 }
 
+TEST(Engine, DivisionsThatAreNotDefinedDoNotStopTheProcess) {
+  std::vector<std::int32_t> divisors = {0, -1, 3};
+  std::vector<std::int32_t> out(3, 5);
+  run(AirText().buffers(2).builtin("thread_position_in_grid").body(R"(
+  %i = zext i32 %thread_position_in_grid to i64
+  %from = getelementptr i32, ptr addrspace(1) %b1, i64 %i
+  %to = getelementptr i32, ptr addrspace(1) %b0, i64 %i
+  %divisor = load i32, ptr addrspace(1) %from, align 4
+  %quotient = sdiv i32 -2147483648, %divisor
+  %rest = urem i32 7, %divisor
+  %sum = add i32 %quotient, %rest
+  store i32 %sum, ptr addrspace(1) %to, align 4
+  ret void
+)"),
+      {out.data(), divisors.data()}, 3, 3);
+  EXPECT_EQ(out[1], INT32_MIN + 7);
+  EXPECT_EQ(out[2], INT32_MIN / 3 + 1);
+}
+
 TEST(Engine, DenormalsAreZeroToTheCLibraryToo) {
   const std::pair<const char*, float> functions[] = {
       {"  %y = call float @air.log2.f32(float %x)\n", -INFINITY},

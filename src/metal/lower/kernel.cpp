@@ -169,6 +169,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   if (const auto unknown = unknown_functions(module); !unknown.empty()) {
     return refused("it calls " + unknown.front() + ", which is not known here");
   }
+  make_divisions_safe(module);
   adopt_functions(module, kernel);
   if (options.validate) keep_threadgroup_variables(module);
   if (llvm::NamedMDNode* list = module.getNamedMetadata("air.kernel")) list->eraseFromParent();

@@ -40,6 +40,9 @@ struct ThreadgroupLayout {
 llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function* kernel, ThreadgroupLayout& layout,
                                             std::vector<ThreadgroupVariable>& variables);
 
+// No division of integers stops the process, whatever its operands are.
+void make_divisions_safe(llvm::Module& module);
+
 // AIR types an 8x8 matrix as 64 elements, of which a thread owns two. Makes them two; false, with the reason, where a
 // value is used in a way that this does not know.
 bool narrow_matrices(llvm::Function& function, const char*& reason);
