@@ -27,7 +27,10 @@ import torch
 
 @dataclasses.dataclass
 class Check:
-    """One comparison. Without tolerances it is to the bit, except that any NaN is as good as another."""
+    """One comparison. Without tolerances it is to the bit, except that any NaN is as good as another.
+
+    Of a complex number `rtol` is a share of the modulus, since either part may be a small difference of large terms.
+    """
 
     what: str
     got: torch.Tensor
@@ -76,6 +79,7 @@ def compare(check: Check) -> tuple[float, str]:
     got, expected = check.got.cpu(), check.expected.cpu()
     if got.shape != expected.shape or got.dtype != expected.dtype:
         return float("inf"), f"{got.dtype} {tuple(got.shape)} for {expected.dtype} {tuple(expected.shape)}"
+    size = expected.double().abs() if not got.is_complex() else expected.to(torch.complex128).abs().unsqueeze(-1)
     if got.is_complex():
         got, expected = torch.view_as_real(got.resolve_conj()), torch.view_as_real(expected.resolve_conj())
     if got.is_floating_point():
@@ -85,7 +89,7 @@ def compare(check: Check) -> tuple[float, str]:
     if bool(same.all()):
         return 0.0, ""
     error = (got.double() - expected.double()).abs()
-    allowed = check.atol + check.rtol * expected.double().abs()
+    allowed = check.atol + check.rtol * size
     share = torch.where(same, 0.0, error / allowed)
     share = torch.where(share.isnan(), float("inf"), share)
     if check.rtol or check.atol:  # zeros of either sign are close

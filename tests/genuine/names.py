@@ -8,7 +8,7 @@ _TYPE = (
 )
 _ELEMENTWISE = re.compile(
     rf"(?P<operator>\w+?)_(?P<form>(?:dense|strided)(?:_scalar(?:_lhs)?|_broadcast(?:_rhs)?|_[23]d)?"
-    rf"(?:_castout|_cast)?(?:_ilp4?)?)(?:_(?:{_TYPE}))+(?:_[A-Z]\w+Params_(?:{_TYPE}))?"
+    rf"(?:_castout|_cast)?(?:_ilp4?)?|scalar_weight)(?:_(?:{_TYPE}))+(?:_[A-Z]\w+Params_(?:{_TYPE}))?"
 )
 # These have dense and strided forms too, and yet one output depends on several inputs or on an index.
 _NOT_ELEMENTWISE = re.compile(r"\w+_reduction|cross|gather|index_\w+|scatter_\w+|embedding\w*|cum\w+")
