@@ -42,7 +42,6 @@ def int4_product(kernel, match):
         expected = a.double() @ dequantised.t()
         # Products with the weight and with the point of zero are summed apart, in float32.
         bound = float((a.double().abs() @ (quantised.double() * spread[0] + spread[1].abs()).t()).max())
-        # In half precision a compiler may keep the shift's product unrounded; of which the type's step is the bound.
         yield Check(
             f"{rows}x{inner}x{columns}",
             out,
