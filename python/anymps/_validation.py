@@ -9,8 +9,8 @@ from collections.abc import Iterator
 def validation_reports() -> list[dict]:
     """What the sanitiser found in launches since the last call: one entry for a fault and its place in a kernel.
 
-    `fault`, `kernel`, `access`, `argument`, `binding`, `thread` and `threadgroup` (positions), `offset` and `size` in bytes,
-    `site`, `place` (a source line, where the library has them), `count`, and all of it as `text`.
+    `fault`, `kernel`, `access`, `argument`, `binding`, `thread` and `threadgroup` (positions), `offset` and `size` in
+    bytes, `site`, `place` (a source line, where the library has them), `count`, and all of it as `text`.
     """
     from anymps import _C
 

@@ -33,6 +33,7 @@ declare void @air.simdgroup.barrier(i32, i32) #0
 declare float @air.simd_sum.f32(float) #0
 declare i32 @air.atomic.global.add.u.i32(ptr addrspace(1), i32, i32, i32, i1)
 declare i32 @air.atomic.global.load.i32(ptr addrspace(1), i32, i32, i1)
+declare void @air.atomic.fence(i32, i32, i32)
 declare i32 @air.atomic.local.add.u.i32(ptr addrspace(3), i32, i32, i32, i1)
 declare <64 x float> @air.simdgroup_matrix_8x8_load.v64f32.p1f32(ptr addrspace(1), <2 x i64>, <2 x i64>, <2 x i64>) #0
 declare <64 x float> @air.simdgroup_matrix_8x8_load.v64f32.p3f32(ptr addrspace(3), <2 x i64>, <2 x i64>, <2 x i64>) #0
@@ -807,6 +808,19 @@ end:
 )",
      {64, 1, 1},
      {16, 1, 1}},
+    {"right_with_fences_between_threadgroups",
+     std::nullopt,
+     "",
+     R"(
+  call void @air.atomic.fence(i32 1, i32 5, i32 2)
+  %x = load float, ptr addrspace(1) %b2, align 4
+  %y = fadd float %x, 1.0
+  store float %y, ptr addrspace(1) %b2, align 4
+  call void @air.atomic.fence(i32 1, i32 5, i32 2)
+  ret void
+)",
+     {4, 1, 1},
+     {1, 1, 1}},
     {"right_halves_side_by_side",
      std::nullopt,
      "",

@@ -269,9 +269,10 @@ TEST_F(Validation, AnAddressFromMemoryIsTakenAtItsWord) {
 }
 
 TEST_F(Validation, AThreadgroupVariableHasItsNameInTheSource) {
-  const Ran ran = run(kernel_of("  store float 1.0, ptr addrspace(3) getelementptr (float, ptr addrspace(3) "
-                                "@_ZZ4sumsPU9MTLdeviceDF16bE6scores, i64 -1), align 4\n  ret void\n",
-                                "@_ZZ4sumsPU9MTLdeviceDF16bE6scores = internal addrspace(3) global float undef"));
+  const Ran ran =
+      run(kernel_of("  store float 1.0, ptr addrspace(3) getelementptr (float, ptr addrspace(3) "
+                    "@_ZZ4sumsPU9MTLdeviceDF16bE6scores, i64 -1), align 4\n  ret void\n",
+                    "@_ZZ4sumsPU9MTLdeviceDF16bE6scores = internal addrspace(3) global float undef"));
   ASSERT_EQ(ran.reports.size(), 1U);
   EXPECT_EQ(ran.reports[0].argument, "scores");
 }

@@ -166,9 +166,8 @@ void Validator::opens(std::span<const Simdgroup> simdgroups, std::uint32_t threa
     if (ValidationReport* report = add(Fault::kDivergentBarrier, point, first)) {
       report->text += "  " + std::to_string(missing) + " of the " + std::to_string(threads) +
                       " threads of the threadgroup are not at this barrier\n";
-      report->text += waits(astray) == 0
-                          ? "  thread " + text_of(position_of(astray, group_)) + " has ended\n"
-                          : "  another waits at " + where(waits(astray) - 1, astray, group_) + "\n";
+      report->text += waits(astray) == 0 ? "  thread " + text_of(position_of(astray, group_)) + " has ended\n"
+                                         : "  another waits at " + where(waits(astray) - 1, astray, group_) + "\n";
     }
   }
   // Every thread that is at a barrier is past what it did before, whatever memory the barrier is for: lanes of a
@@ -190,6 +189,8 @@ void* Validator::access_hook(void* address, std::uint64_t bytes, std::uint32_t s
 }
 
 bool Validator::loop_hook(std::uint32_t site, std::uint32_t thread) { return current->loop(site, thread); }
+
+void Validator::fence_hook() { current->fenced_.insert(current->group_number_); }
 
 void* Validator::access(const Access& access) {
   settle_doubt();
@@ -247,8 +248,7 @@ bool Validator::is_device_memory(const Access& access) const {
 }
 
 void Validator::check_initialised(const Access& access) {
-  const auto offset =
-      static_cast<std::ptrdiff_t>(access.address - reinterpret_cast<std::uintptr_t>(launch_.memory));
+  const auto offset = static_cast<std::ptrdiff_t>(access.address - reinterpret_cast<std::uintptr_t>(launch_.memory));
   const std::span touched(initialised_.begin() + offset, access.bytes);
   if (site_of(access).kind != Kind::kStore && std::ranges::find(touched, 0) != touched.end()) {
     add(Fault::kUninitialised, access, "no thread of this threadgroup has written there before");
@@ -273,6 +273,12 @@ void Validator::check_race(const Access& access) {
   const auto conflict = writes(site.kind) ? shadow.write(access.address, access.bytes, now)
                                           : shadow.read(access.address, access.bytes, now);
   if (!conflict) return;
+  // What fences order depends on values that atomics pass on, which are not followed here: threadgroups that both have
+  // passed one are trusted.
+  if (conflict->earlier.group != now.group && fenced_.contains(conflict->earlier.group) &&
+      fenced_.contains(now.group)) {
+    return;
+  }
   if (conflict->earlier_writes && site.kind == Kind::kStore && conflict->earlier.atomic == 0) {
     const auto* begin = reinterpret_cast<const std::byte*>(conflict->begin);
     doubt_ = {access, *conflict, {begin, begin + (conflict->end - conflict->begin)}};

@@ -1,5 +1,6 @@
 // The sanitiser while a kernel runs: generated code asks it before each access (lower/validation.h), and the scheduler
-// tells it when threads meet. A launch that is validated runs on one thread of the CPU, one threadgroup after the other.
+// tells it when threads meet. A launch that is validated runs on one thread of the CPU, one threadgroup after the
+// other.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
+#include <unordered_set>
 #include <vector>
 
 #include "metal/air/signature.h"
@@ -47,6 +48,7 @@ class Validator final : public Watcher {
   // What generated code calls.
   static void* access_hook(void* address, std::uint64_t bytes, std::uint32_t site, std::uint32_t thread);
   static bool loop_hook(std::uint32_t site, std::uint32_t thread);
+  static void fence_hook();
 
  private:
   struct Range {
@@ -109,7 +111,8 @@ class Validator final : public Watcher {
   std::vector<std::uint8_t> initialised_;  // of the threadgroup's memory, by byte
 
   std::array<std::uint32_t, 3> group_{};
-  std::uint32_t group_number_ = 0;  // 1 for the first
+  std::uint32_t group_number_ = 0;            // 1 for the first
+  std::unordered_set<std::uint32_t> fenced_;  // threadgroups that have passed a fence
   std::uint32_t device_epoch_ = 0;
   std::uint32_t threadgroup_epoch_ = 0;
   std::array<std::uint32_t, kMostThreads / kLanes> meetings_{};  // of each simdgroup

@@ -201,7 +201,8 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   std::string broken;
   llvm::raw_string_ostream out(broken);
   if (llvm::verifyModule(module, &out)) return refused("lowering left a broken module: " + out.str());
-  // LLVM holds some of Intel's processors to half their registers, for fear of lower clocks; kernels are all arithmetic.
+  // LLVM holds some of Intel's processors to half their registers, for fear of lower clocks; kernels are all
+  // arithmetic.
   for (llvm::Function& function : module) function.addFnAttr("prefer-vector-width", "512");
   if (lowered.route == Route::kCoroutines) optimiser.split_coroutines(module);
   optimiser.optimise(module);

@@ -69,8 +69,8 @@ llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function
     if (variable->hasInitializer() && !llvm::isa<llvm::UndefValue>(variable->getInitializer())) {
       layout.cleared.emplace_back(layout.bytes, size);
     }
-    auto* address =
-        llvm::GetElementPtrInst::CreateInBounds(b.getInt8Ty(), memory, b.getInt64(layout.bytes), "", b.GetInsertPoint());
+    auto* address = llvm::GetElementPtrInst::CreateInBounds(b.getInt8Ty(), memory, b.getInt64(layout.bytes), "",
+                                                            b.GetInsertPoint());
     address->setMetadata(kVariableMark, mark_of(b, placed.size()));
     placed.push_back({plain_name(*variable), layout.bytes, size});
     variable->replaceAllUsesWith(address);

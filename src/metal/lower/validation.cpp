@@ -40,8 +40,10 @@ class Inserter {
         b_(thread.function->getContext()) {
     llvm::Module& module = *thread.function->getParent();
     llvm::Type* number = b_.getInt32Ty();
-    access_hook_ = module.getOrInsertFunction(kAccessHook, b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), number, number);
+    access_hook_ =
+        module.getOrInsertFunction(kAccessHook, b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), number, number);
     loop_hook_ = module.getOrInsertFunction(kLoopHook, b_.getInt1Ty(), number, number);
+    fence_hook_ = module.getOrInsertFunction(kFenceHook, b_.getVoidTy());
   }
 
   void run() {
@@ -79,6 +81,9 @@ class Inserter {
     } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
       check(*exchange, exchange->getOperandUse(0), Kind::kAtomic, exchange->getNewValOperand()->getType(),
             exchange->getAlign());
+    } else if (llvm::isa<llvm::FenceInst>(instruction)) {
+      b_.SetInsertPoint(instruction.getNextNode());
+      b_.CreateCall(fence_hook_);
     } else if (auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction)) {
       check(*memory, memory->getArgOperandUse(0), Kind::kStore, memory->getLength(), memory->getDestAlign(),
             memory->getDestAlign());
@@ -114,9 +119,9 @@ class Inserter {
       table_.sites[site].objects.assign(origin.objects.begin(), origin.objects.end());
     }
     b_.SetInsertPoint(&at);
-    llvm::Value* checked = b_.CreateCall(access_hook_, {b_.CreateAddrSpaceCast(address, b_.getPtrTy()),
-                                                        b_.CreateZExtOrTrunc(bytes, b_.getInt64Ty()),
-                                                        b_.getInt32(site), thread_.index});
+    llvm::Value* checked =
+        b_.CreateCall(access_hook_, {b_.CreateAddrSpaceCast(address, b_.getPtrTy()),
+                                     b_.CreateZExtOrTrunc(bytes, b_.getInt64Ty()), b_.getInt32(site), thread_.index});
     address.set(b_.CreateAddrSpaceCast(checked, address->getType()));
     return true;
   }
@@ -217,6 +222,7 @@ class Inserter {
   llvm::IRBuilder<> b_;
   llvm::FunctionCallee access_hook_;
   llvm::FunctionCallee loop_hook_;
+  llvm::FunctionCallee fence_hook_;
   std::map<unsigned, std::uint32_t> arguments_;
   std::map<unsigned, std::uint32_t> placed_;
 };

@@ -27,9 +27,9 @@ struct ValidationObject {
 struct ValidationSite {
   enum class Kind : std::uint8_t { kLoad, kStore, kAtomic, kAtomicLoad, kMeeting, kLoop };
   Kind kind = Kind::kLoad;
-  bool threadgroup = false;  // the threadgroup's memory, not the device's
-  std::uint32_t alignment = 1;  // as declared
-  std::uint32_t element = 1;    // of one element of a vector, which is enough on a GPU
+  bool threadgroup = false;            // the threadgroup's memory, not the device's
+  std::uint32_t alignment = 1;         // as declared
+  std::uint32_t element = 1;           // of one element of a vector, which is enough on a GPU
   std::vector<std::uint32_t> objects;  // one of these; empty: not known
   std::string place;                   // "file:line", or empty
 };
@@ -41,10 +41,13 @@ struct ValidationTable {
 
 inline constexpr std::size_t kMostSites = std::size_t{1} << 21;
 
-// ptr (ptr address, i64 bytes, i32 site, i32 thread): where to access instead, which is there unless it must not happen.
+// ptr (ptr address, i64 bytes, i32 site, i32 thread): where to access instead, which is there unless it must not
+// happen.
 inline constexpr char kAccessHook[] = "anymps_validate_access";
 // i1 (i32 site, i32 thread): whether the thread must end.
 inline constexpr char kLoopHook[] = "anymps_validate_loop";
+// void (): after a fence.
+inline constexpr char kFenceHook[] = "anymps_validate_fence";
 
 // `parameters` are of the thread's first parameters; the next one is the threadgroup's memory.
 void insert_validation(const ThreadCode& thread, std::span<const Parameter> parameters,
