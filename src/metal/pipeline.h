@@ -28,8 +28,8 @@ struct Launch {
   std::array<void*, kMaxBindings> buffers{};                  // by binding; null for what is not bound
   std::array<std::size_t, kMaxBindings> buffer_bytes{};       // how far each may be touched; 0: not known
   std::array<std::size_t, kMaxBindings> threadgroup_bytes{};  // sizes of threadgroup arguments, by binding
-  // Run with the sanitiser. What it finds is added to `reports`; where there is none, it is printed and kept for
-  // Door::take_validation_reports().
+  // Run with the sanitiser, which the interpreter does not have. What it finds is added to `reports`; where there is
+  // none, it is printed and kept for Door::take_validation_reports().
   bool validate = false;
   std::vector<ValidationReport>* reports = nullptr;
   // Where addresses that a kernel reads from memory may lead; null: anywhere.

@@ -39,7 +39,7 @@ constexpr std::string_view name_of(Fault fault) {
 struct ValidationReport {
   Fault fault = Fault::kOutOfBounds;
   std::string kernel;
-  std::string access;                     // "load", "store", "atomic", "barrier", "loop"
+  std::string access;                     // "load", "store", "atomic", "atomic load", "atomic store", "barrier", "loop"
   std::string argument;                   // its name, or the threadgroup variable's; empty where there is none
   int binding = -1;                       // of the argument; -1 for a variable, or where there is none
   std::array<std::uint32_t, 3> thread{};  // its position in the grid

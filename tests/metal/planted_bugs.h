@@ -34,6 +34,7 @@ declare float @air.simd_sum.f32(float) #0
 declare i32 @air.atomic.global.add.u.i32(ptr addrspace(1), i32, i32, i32, i1)
 declare i32 @air.atomic.global.load.i32(ptr addrspace(1), i32, i32, i1)
 declare void @air.atomic.fence(i32, i32, i32)
+declare void @air.atomic.local.store.i32(ptr addrspace(3), i32, i32, i32, i1)
 declare i32 @air.atomic.local.add.u.i32(ptr addrspace(3), i32, i32, i32, i1)
 declare <64 x float> @air.simdgroup_matrix_8x8_load.v64f32.p1f32(ptr addrspace(1), <2 x i64>, <2 x i64>, <2 x i64>) #0
 declare <64 x float> @air.simdgroup_matrix_8x8_load.v64f32.p3f32(ptr addrspace(3), <2 x i64>, <2 x i64>, <2 x i64>) #0
@@ -870,6 +871,16 @@ end:
 )",
      {64, 1, 1},
      {16, 1, 1}},
+    {"right_counter_that_was_set", std::nullopt, "", R"(
+  br i1 %is_first, label %set, label %add
+set:
+  call void @air.atomic.local.store.i32(ptr addrspace(3) @count, i32 0, i32 0, i32 1, i1 true)
+  br label %add
+add:
+  call void @air.wg.barrier(i32 2, i32 1)
+  %old = call i32 @air.atomic.local.add.u.i32(ptr addrspace(3) @count, i32 1, i32 0, i32 1, i1 true)
+  ret void
+)"},
     {"right_argument_that_was_filled", std::nullopt, "", R"(
   %p = getelementptr float, ptr addrspace(3) %dynamic, i64 %l
   store float %number, ptr addrspace(3) %p, align 4

@@ -27,8 +27,9 @@ std::uint64_t loop_limit() {
   return limit == 0 ? kLoopLimit : limit;
 }
 
-bool writes(Kind kind) { return kind == Kind::kStore || kind == Kind::kAtomic; }
-bool is_atomic(Kind kind) { return kind == Kind::kAtomic || kind == Kind::kAtomicLoad; }
+bool is_atomic(Kind kind) { return kind == Kind::kAtomic || kind == Kind::kAtomicLoad || kind == Kind::kAtomicStore; }
+bool writes(Kind kind) { return kind == Kind::kStore || kind == Kind::kAtomic || kind == Kind::kAtomicStore; }
+bool reads(Kind kind) { return kind != Kind::kStore && kind != Kind::kAtomicStore; }
 
 std::string_view name_of(Kind kind) {
   switch (kind) {
@@ -40,6 +41,8 @@ std::string_view name_of(Kind kind) {
       return "atomic";
     case Kind::kAtomicLoad:
       return "atomic load";
+    case Kind::kAtomicStore:
+      return "atomic store";
     case Kind::kMeeting:
       return "barrier";
     case Kind::kLoop:
@@ -54,8 +57,8 @@ std::string text_of(const Position& position) {
 }
 
 std::string consequence(Kind kind) {
-  if (kind == Kind::kStore) return "the store was dropped";
-  return kind == Kind::kAtomic ? "it was dropped, and gave 0" : "it gave 0";
+  if (!reads(kind)) return "the store was dropped";
+  return writes(kind) ? "it was dropped, and gave 0" : "it gave 0";
 }
 
 }  // namespace
@@ -250,7 +253,7 @@ bool Validator::is_device_memory(const Access& access) const {
 void Validator::check_initialised(const Access& access) {
   const auto offset = static_cast<std::ptrdiff_t>(access.address - reinterpret_cast<std::uintptr_t>(launch_.memory));
   const std::span touched(initialised_.begin() + offset, access.bytes);
-  if (site_of(access).kind != Kind::kStore && std::ranges::find(touched, 0) != touched.end()) {
+  if (reads(site_of(access).kind) && std::ranges::find(touched, 0) != touched.end()) {
     add(Fault::kUninitialised, access, "no thread of this threadgroup has written there before");
   }
   if (writes(site_of(access).kind)) std::ranges::fill(touched, 1);

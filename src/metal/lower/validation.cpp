@@ -72,7 +72,7 @@ class Inserter {
       const bool checked = check(*load, load->getOperandUse(0), kind, load->getType(), load->getAlign());
       if (checked && kind == Kind::kLoad) load->setAlignment(any);
     } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
-      const Kind kind = store->isAtomic() ? Kind::kAtomic : Kind::kStore;
+      const Kind kind = store->isAtomic() ? Kind::kAtomicStore : Kind::kStore;
       llvm::Type* type = store->getValueOperand()->getType();
       const bool checked = check(*store, store->getOperandUse(1), kind, type, store->getAlign());
       if (checked && kind == Kind::kStore) store->setAlignment(any);

@@ -25,7 +25,7 @@ struct ValidationObject {
 
 // A place in the kernel that can be at fault.
 struct ValidationSite {
-  enum class Kind : std::uint8_t { kLoad, kStore, kAtomic, kAtomicLoad, kMeeting, kLoop };
+  enum class Kind : std::uint8_t { kLoad, kStore, kAtomic, kAtomicLoad, kAtomicStore, kMeeting, kLoop };
   Kind kind = Kind::kLoad;
   bool threadgroup = false;            // the threadgroup's memory, not the device's
   std::uint32_t alignment = 1;         // as declared

@@ -41,8 +41,8 @@ end:
 ; CHECK: call ptr @anymps_validate_access(ptr %{{.*}}, i64 4, i32 4,
 ; CHECK-LABEL: define void @run(
 ; The barrier; the accesses, of which the last is through an address from memory; the loop.
-; CHECK: !{!"site of kind 4"}
+; CHECK: !{!"site of kind 5"}
 ; CHECK: !{!"site of kind 1 parameter 0 shared"}
 ; CHECK: !{!"site of kind 0 parameter 0 "}
 ; CHECK: !{!"site of kind 0"}
-; CHECK: !{!"site of kind 5"}
+; CHECK: !{!"site of kind 6"}
