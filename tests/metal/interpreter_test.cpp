@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "air_text.h"
+#include "metal/engine/compiler.h"
 
 namespace anymps::metal {
 namespace {
@@ -1147,6 +1149,85 @@ TEST(Interpreter, PositionsInAGridThatItsThreadgroupsDoNotFill) {
     EXPECT_EQ(values_of<std::uint32_t>(interpreted(air, buffers, grid, group)), expected) << name;
     EXPECT_EQ(values_of<std::uint32_t>(compiled(air, buffers, grid, group)), expected) << name;
   }
+}
+
+// --- The pipeline.
+
+std::string refusal(const AirText& air, const std::vector<Bytes>& buffers, Size group = {32, 1, 1}) {
+  try {
+    interpreted(air, buffers, {32, 1, 1}, group);
+    return "";
+  } catch (const engine::KernelError& error) {
+    return error.what();
+  }
+}
+
+TEST(Interpreter, RefusesWhatItDoesNotKnow) {
+  const std::vector<Bytes> buffers = {Bytes(4 * 32), Bytes(4 * 32)};
+  EXPECT_EQ(refusal(over_uints("  %y = call i32 @air.mystery.u.i32(i32 %x)\n  br label %end\n",
+                               "declare i32 @air.mystery.u.i32(i32)"),
+                    buffers),
+            "k: it calls air.mystery.u.i32, which is not known here");
+  EXPECT_EQ(
+      refusal(over_uints("  %y = atomicrmw add ptr addrspace(1) %to, i32 1 monotonic\n  br label %end\n"), buffers),
+      "k: it has atomicrmw, which is not known here");
+  EXPECT_EQ(
+      refusal(over_uints("  %d = uitofp i32 %x to double\n  %y = fptoui double %d to i32\n  br label %end\n"), buffers),
+      "k: a value of type double is not known here");
+  const AirText fine = over_uints("  %y = add i32 %x, 1\n  br label %end\n");
+  EXPECT_EQ(refusal(fine, {}), "k: a thread reads or writes through null");
+  EXPECT_EQ(refusal(fine, buffers, {2000, 1, 1}), "k: a threadgroup of 2000 threads; it takes 1 to 1024");
+  EXPECT_EQ(refusal(fine, buffers), "");
+}
+
+// What Apple's compiler computes of a function constant before any kernel runs.
+TEST(Interpreter, FunctionConstantsAndWhatIsMadeOfThem) {
+  const AirText air = over_uints(
+      "  %s = load i32, ptr addrspace(2) @twice, align 4\n  %y = mul i32 %x, %s\n"
+      "  br label %end\n",
+      R"(
+@scale.MTL_FC_INIT_3_j = internal addrspace(2) externally_initialized constant i32 undef, align 4
+@twice = internal addrspace(2) global i32 undef, align 4
+@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @_GLOBAL__sub_I_k, ptr null }]
+define internal void @_GLOBAL__sub_I_k() section "air.static_init" {
+  %s = load i32, ptr addrspace(2) @scale.MTL_FC_INIT_3_j, align 4
+  %t = shl i32 %s, 1
+  store i32 %t, ptr addrspace(2) @twice, align 4
+  ret void
+}
+!air.function_constants = !{!102}
+!102 = !{ptr addrspace(2) @scale.MTL_FC_INIT_3_j, !"uint", !"scale", i32 3, i1 true}
+)");
+  const auto in = scattered(kThreads, 1000);
+  const std::vector<Bytes> buffers = {Bytes(4 * kThreads), bytes_of(in)};
+  const auto one = values_of<std::uint32_t>(interpreted(air, buffers, kGrid, kGroup, {{3, 21}}));
+  for (std::size_t i = 0; i < kThreads; ++i) ASSERT_EQ(one[i], 42 * in[i]);
+  EXPECT_EQ(one, values_of<std::uint32_t>(compiled(air, buffers, kGrid, kGroup, {{3, 21}})));
+}
+
+TEST(Interpreter, DenormalNumbersAreZeroWhereTheModuleSaysSo) {
+  const std::vector<float> in(kThreads, std::numeric_limits<float>::min());
+  for (const bool disabled : {false, true}) {
+    const AirText air = over_uints(
+        "  %f = bitcast i32 %x to float\n  %h = fmul float %f, 0.5\n  %y = bitcast float %h to i32\n"
+        "  br label %end\n",
+        disabled ? "!air.compile_options = !{!103}\n!103 = !{!\"air.compile.denorms_disable\"}\n" : "");
+    const auto out = both<float>(air, {Bytes(4 * kThreads), bytes_of(in)}, kGrid, kGroup);
+    EXPECT_EQ(out[0], disabled ? 0.0F : std::numeric_limits<float>::min() / 2);
+  }
+}
+
+// By what only it can tell: whether a value is the same in all lanes.
+TEST(Interpreter, IsChosenByTheVariable) {
+  const AirText air =
+      over_uints("  %u = call i1 @air.is_uniform.i32(i32 %x)\n  %y = zext i1 %u to i32\n  br label %end\n",
+                 "declare i1 @air.is_uniform.i32(i32)");
+  const OwnedFunction function(air);
+  const std::vector<Bytes> buffers = {Bytes(4 * kThreads), bytes_of(scattered(kThreads, 1000))};
+  ASSERT_EQ(setenv("ANYMPS_METAL_ENGINE", "interpreter", 1), 0);
+  const auto out = values_of<std::uint32_t>(launch(*make_chosen_pipeline(function.entry, {}), buffers, kGrid, kGroup));
+  unsetenv("ANYMPS_METAL_ENGINE");
+  EXPECT_EQ(out[0], 0U);
 }
 
 }  // namespace
