@@ -39,7 +39,7 @@ def index_select(kernel, match):
     first, second = two_indices(40)
     out, errors = blank(dtype, 40, 5), no_errors()
     indices = (first.to("mps"), second.to("mps"))
-    kernel(*(out, x.to("mps"), *index_arguments(out, x, indices, True), errors), threads=out.numel())
+    kernel(out, x.to("mps"), *index_arguments(out, x, indices, True), errors, threads=out.numel())
     expected = x[first[:-1], :, second[:-1]]
     yield Check("values", out, torch.cat([expected, torch.zeros(1, 5, dtype=dtype)]))
     yield Check("errors", error_count(errors), torch.tensor(5))
@@ -70,7 +70,7 @@ def index_put_accumulate(kernel, match):
     first, second = torch.randint(-6, 6, (200,)), torch.randint(-10, 10, (200,))
     out, errors = start.to("mps"), no_errors()
     indices = (first.to("mps"), second.to("mps"))
-    kernel(*(out, values.to("mps"), *index_arguments(values, start, indices, False), errors), threads=values.numel())
+    kernel(out, values.to("mps"), *index_arguments(values, start, indices, False), errors, threads=values.numel())
     wide = torch.complex128 if dtype.is_complex else torch.float64
     where = (first[:, None].expand(200, 6), torch.arange(6).expand(200, 6), second[:, None].expand(200, 6))
     expected = start.to(wide).index_put(where, values.to(wide), accumulate=True)
@@ -150,7 +150,7 @@ def index_fill(kernel, match):
     out = (start if dense else memory).to("mps")
     fill = value.to("mps")
     if match["mask"] and dense:
-        kernel(*(out, mask.to("mps"), fill, packed("I", 10), packed("I", 6)), threads=(6, 10, 4), group_size=(6, 10, 4))
+        kernel(out, mask.to("mps"), fill, packed("I", 10), packed("I", 6), threads=(6, 10, 4), group_size=(6, 10, 4))
     elif match["mask"]:
         sizes = ([4, 10, 6], list(turned.stride()), packed("I", 1), packed("I", 3))
         kernel(out, mask.to("mps"), fill, *sizes, threads=240)

@@ -31,7 +31,7 @@ def triangle(kernel, match):
             yield Check(f"{shape} from {diagonal}", out.cpu().transpose(-1, -2), expected)
         else:
             out = blank(dtype, *shape)
-            kernel(*(out, storage.to("mps"), turned(out.stride()), turned(x.stride()), turned(shape), which), **where)
+            kernel(out, storage.to("mps"), turned(out.stride()), turned(x.stride()), turned(shape), which, **where)
             yield Check(f"{shape} from {diagonal}", out, expected)
 
 
@@ -89,6 +89,6 @@ def cross(kernel, match):
     else:
         storage = x.permute(2, 1, 0).contiguous()
         strides = (list(out.stride()), list(storage.permute(2, 1, 0).stride()), list(y.stride()))
-        kernel(*(out, storage.to("mps"), y.to("mps"), [5, 7], *strides, packed("I", 3), packed("I", 1)), threads=35)
+        kernel(out, storage.to("mps"), y.to("mps"), [5, 7], *strides, packed("I", 3), packed("I", 1), threads=35)
     # Whole numbers: exact, but for the sign of zero.
     yield Check("products", out, expected, rtol=1e-12)

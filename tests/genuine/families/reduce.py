@@ -207,7 +207,7 @@ def extreme_any(kernel, match):
         group = round_up(reduced, SIMD)
         x = rows_for(match["op"], source, 2, reduced).view(2, -1, 20).transpose(0, 1).contiguous()
         out = blank(target, 2)
-        kernel(*(x.to("mps"), out, params(0.0, x, (1, 2, 1), reduced)), threads=2 * group, group_size=group)
+        kernel(x.to("mps"), out, params(0.0, x, (1, 2, 1), reduced), threads=2 * group, group_size=group)
         rows = x.transpose(0, 1).reshape(2, reduced)
         yield Check("over two dimensions", out, EXTREMES[match["op"]](rows, 1).to(target))
 
@@ -229,7 +229,7 @@ def norm_any(kernel, match):
                 x[0, reduced // 2] = float("-inf")
             out = blank(target, count, 1)
             group = min(MOST_THREADS, reduced)
-            kernel(*(x.to("mps"), out, params(p, x, (count, 1), reduced)), threads=count * group, group_size=group)
+            kernel(x.to("mps"), out, params(p, x, (count, 1), reduced), threads=count * group, group_size=group)
             # Exact but for pow (16 ulp each way) and for the modulus of a complex number (hypot).
             exact = p in (0.0, float("inf"), float("-inf"), 1.0, 2.0) and not source.is_complex
             rtol = 0.0 if exact else 64 * 2.0**-24 + 2 * ROUNDING[target]

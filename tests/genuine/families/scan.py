@@ -60,7 +60,7 @@ def total(op: str, x: torch.Tensor, dim: int) -> torch.Tensor:
     return scan(op, x, dim).select(dim, -1)
 
 
-def compare(what: str, match, out: torch.Tensor, expected: torch.Tensor) -> Check:
+def compare(what: str, out: torch.Tensor, expected: torch.Tensor) -> Check:
     expected = expected.to(out.dtype)
     # Products of 1j give zeros of either sign: the smallest tolerance lets them pass.
     return Check(what, out, expected, rtol=1e-12 if out.dtype.is_complex else 0.0)
@@ -84,7 +84,7 @@ def launch_outer(kernel, per_thread: int, x, outputs) -> None:
     rows, axis, stride = x.shape
     blocks = ceil_div(stride, TILE)
     group = TILE // per_thread * SIMD
-    kernel(*(x.to("mps"), *outputs, axis, stride, blocks), threads=(group, rows * blocks, 1), group_size=(group, 1, 1))
+    kernel(x.to("mps"), *outputs, axis, stride, blocks, threads=(group, rows * blocks, 1), group_size=(group, 1, 1))
 
 
 def shapes(form: str) -> list[tuple[int, ...]]:
@@ -101,7 +101,7 @@ def plain(kernel, match):
         x = exact(match, *shape)
         out = blank(output_type(match), *shape)
         launch(kernel, reads(match), x, [out])
-        yield compare(f"exact {shape}", match, out, scan(match["op"], x, dim))
+        yield compare(f"exact {shape}", out, scan(match["op"], x, dim))
 
 
 @checks(rf"logcumsumexp_(?P<form>innermost|outer)_{TYPE}")
@@ -166,7 +166,7 @@ def block_reduce(kernel, match):
     sums = blank(sum_type(match), rows, blocks)
     kernel(x.to("mps"), sums, axis, block, blocks, threads=(group * blocks, rows, 1), group_size=(group, 1, 1))
     expected = torch.stack([total(match["op"], part, -1) for part in x.split(block, -1)], -1)
-    yield compare("totals of blocks", match, sums, expected)
+    yield compare("totals of blocks", sums, expected)
 
 
 @checks(rf"{OP}_scan_block_sums_{TYPE}")
@@ -175,7 +175,7 @@ def block_sums(kernel, match):
         x = exact(match, 2, blocks).to(sum_type(match))
         sums = x.to("mps")
         kernel(sums, blocks, threads=(256, 2, 1), group_size=(256, 1, 1))
-        yield compare(f"{blocks} blocks", match, sums, scan(match["op"], x, -1))
+        yield compare(f"{blocks} blocks", sums, scan(match["op"], x, -1))
 
 
 @checks(rf"{OP}_block_carry_{TYPE}")
@@ -190,7 +190,7 @@ def block_carry(kernel, match):
         threads=(group * blocks, rows, 1),
         group_size=(group, 1, 1),
     )
-    yield compare("all blocks", match, out, scan(match["op"], x, -1))
+    yield compare("all blocks", out, scan(match["op"], x, -1))
 
 
 @checks(rf"{OP}_contig_decoupled_{TYPE}")
@@ -207,7 +207,7 @@ def decoupled(kernel, match):
         group_size=group,
         arg_casts="int32",
     )
-    yield compare("all tiles", match, out, scan(match["op"], x, -1))
+    yield compare("all tiles", out, scan(match["op"], x, -1))
 
 
 @checks(rf"{OP}_strided_decoupled_(?P<width>\d+)_(?P<reads>\d+)_{TYPE}")
@@ -227,7 +227,7 @@ def strided_decoupled(kernel, match):
         group_size=group,
         arg_casts="int32",
     )
-    yield compare("all tiles", match, out, scan(match["op"], x, 1))
+    yield compare("all tiles", out, scan(match["op"], x, 1))
 
 
 @checks(rf"{OP}_strided_block_(?P<step>reduce|carry)_(?P<width>\d+)_{TYPE}")
@@ -244,12 +244,12 @@ def strided_blocks(kernel, match):
         if match["step"] == "reduce":
             sums = blank(sum_type(match), rows, stride, blocks)
             kernel(x.to("mps"), sums, *sizes, **where)
-            yield compare(f"totals, stride {stride}", match, sums, totals)
+            yield compare(f"totals, stride {stride}", sums, totals)
         else:
             sums = scan(match["op"], totals, -1).to(sum_type(match))
             out = blank(output_type(match), rows, axis, stride)
             kernel(x.to("mps"), out, sums.to("mps"), *sizes, **where)
-            yield compare(f"stride {stride}", match, out, scan(match["op"], x, 1))
+            yield compare(f"stride {stride}", out, scan(match["op"], x, 1))
 
 
 @checks(rf"{OP}_vec_block_(?P<step>reduce|carry)_(?P<width>\d+)_{TYPE}")
@@ -265,11 +265,11 @@ def vector_blocks(kernel, match):
     if match["step"] == "reduce":
         sums = blank(sum_type(match), rows, blocks, width)
         kernel(x.to("mps"), sums, *sizes, **where)
-        yield compare("totals of blocks", match, sums, totals)
+        yield compare("totals of blocks", sums, totals)
     else:
         out = blank(output_type(match), rows, axis, width)
         kernel(x.to("mps"), out, totals.to(sum_type(match)).to("mps"), *sizes, **where)
-        yield compare("all blocks", match, out, scan(match["op"], x, 1))
+        yield compare("all blocks", out, scan(match["op"], x, 1))
 
 
 @checks(rf"{OP}_tiny_innermost_{TYPE}")
@@ -284,7 +284,7 @@ def tiny(kernel, match):
             group_size=256,
             arg_casts="int32",
         )
-        yield compare(f"{rows} rows of {axis}", match, out, scan(match["op"], x, -1))
+        yield compare(f"{rows} rows of {axis}", out, scan(match["op"], x, -1))
 
 
 @checks(rf"{OP}_innermost_transposed_{TYPE}")
@@ -299,4 +299,4 @@ def transposed(kernel, match):
         threads=(group, blocks, 1),
         group_size=(group, 1, 1),
     )
-    yield compare("columns as rows", match, out, scan(match["op"], x, -1))
+    yield compare("columns as rows", out, scan(match["op"], x, -1))

@@ -40,10 +40,10 @@ def gather(kernel, match):
     index[1, 2, 3], index[2, 2, 3] = -1, 9
     out, errors = blank(dtype, 4, 13, 7), no_errors()
     if match["form"] == "dense":
-        kernel(*(out, x.to("mps"), index.to("mps"), 7, 13, 9, 0, errors), threads=index.numel())
+        kernel(out, x.to("mps"), index.to("mps"), 7, 13, 9, 0, errors, threads=index.numel())
     else:
         x, index = against_the_grain(x), against_the_grain(index)
-        kernel(*(out, storage(x), storage(index), *strided_sizes(index, out, x, x), errors), threads=index.numel())
+        kernel(out, storage(x), storage(index), *strided_sizes(index, out, x, x), errors, threads=index.numel())
     within = (index >= 0) & (index < 9)
     expected = words(x).gather(DIM, (index * within).long())
     yield Check("values", words(out), torch.where(within, expected, torch.zeros(1, dtype=expected.dtype)))
@@ -87,7 +87,7 @@ def scatter_reduce(kernel, match):
     expected = scattered(match["op"], start, index, source)
     index = index.to(index_type)
     if match["form"] == "dense":
-        kernel(*(out, source.to("mps"), index.to("mps"), *dense_sizes(index, start), errors), threads=index.numel())
+        kernel(out, source.to("mps"), index.to("mps"), *dense_sizes(index, start), errors, threads=index.numel())
     else:
         index, source = against_the_grain(index), against_the_grain(source)
         kernel(
@@ -118,7 +118,7 @@ def scatter_set(kernel, match):
     index = index.to(index_type)
     index[0, 0, 0] = 10  # reported, and written nowhere
     if match["form"]:
-        kernel(*(out, source.to("mps"), index.to("mps"), *dense_sizes(index, start), errors), threads=index.numel())
+        kernel(out, source.to("mps"), index.to("mps"), *dense_sizes(index, start), errors, threads=index.numel())
     else:
         index, source = against_the_grain(index), against_the_grain(source)
         kernel(
