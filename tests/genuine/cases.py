@@ -20,6 +20,8 @@ class Case:
         is_float = not values[0].dtype.is_complex and wide[0].is_floating_point()
         if operator.in_own_precision and (is_float or values[0].is_complex()):
             result = in_float(operator.reference, map(flush, values), self.alphas)
+        elif operator.of_bools is not None and values[0].dtype == torch.bool:
+            result = operator.of_bools(*values)
         else:
             result = operator.reference(*wide, *self.alphas)
         if operator.formula is not None and is_float:
