@@ -4,6 +4,7 @@ import struct
 
 import torch
 
+DIMS = 16  # the most that PyTorch's kernels know, and the length of their arrays
 HALF_STEP = {torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8, torch.complex64: 2.0**-24}
 
 
@@ -12,8 +13,12 @@ def mps(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def packed(layout: str, *values: float) -> torch.Tensor:
-    """A struct that host code passes by value; the layout is struct.pack's, with C's alignment."""
-    return mps(torch.frombuffer(bytearray(struct.pack("@" + layout, *values)), dtype=torch.uint8))
+    """A struct that host code passes by value; the layout is struct.pack's, with C's alignment.
+
+    There is room behind it for Metal's padding of vectors of three.
+    """
+    data = struct.pack("@" + layout, *values)
+    return mps(torch.frombuffer(bytearray(data + bytes(-len(data) % 16)), dtype=torch.uint8))
 
 
 def with_specials(values: torch.Tensor) -> torch.Tensor:
@@ -30,7 +35,7 @@ def words(*values: int) -> torch.Tensor:
     return packed(f"{len(values)}I", *values)
 
 
-def padded(values, count: int) -> list[int]:
+def padded(values, count: int = DIMS) -> list[int]:
     """The fixed array of a struct, of which only the front is used."""
     values = list(values)
     return values + [0] * (count - len(values))
@@ -61,6 +66,10 @@ def errors_in(buffer: torch.Tensor) -> tuple[torch.Tensor, bytes]:
     data = buffer.cpu()
     text = data[_ERROR_COUNT + _ERROR_FILE + _ERROR_FUNCTION :][:_ERROR_MESSAGE].numpy().tobytes()
     return data[:_ERROR_COUNT].view(torch.int32), text.split(b"\0")[0]
+
+
+def error_count(buffer: torch.Tensor) -> torch.Tensor:
+    return errors_in(buffer)[0][0].long()
 
 
 def as_bytes(text: bytes) -> torch.Tensor:

@@ -3,7 +3,8 @@
 import torch
 from harness import Check, checks
 from inputs import DTYPES, hard, ordinary
-from launch import DIMS, blank, flushed, packed, padded, strides_of
+from launch import blank, flushed, strides_of
+from packing import DIMS, packed, padded
 
 TYPE = r"float2|half2|float|half|bfloat|int|long|short|char|uchar|bool|ushort|uint|ulong"
 OFFSET = 2

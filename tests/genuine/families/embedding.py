@@ -3,7 +3,8 @@
 import torch
 from harness import Check, checks
 from inputs import DTYPES, whole
-from launch import DIMS, blank, error_count, no_errors, packed, padded
+from launch import blank
+from packing import DIMS, error_buffer, error_count, packed, padded
 
 TYPE = r"(?P<type>float|half|bfloat)"
 INDEX = r"(?P<index>int|long)"
@@ -90,7 +91,7 @@ MODES = ((SUM, False), (SUM, True), (MEAN, False), (MAX, False))
 def bag(kernel, match):
     for mode, sampled in MODES:
         bags = Bags(match)
-        out, errors = blank(bags.dtype, bags.count, FEATURES), no_errors()
+        out, errors = blank(bags.dtype, bags.count, FEATURES), error_buffer()
         places = blank(bags.index_type, len(bags.bag))
         sizes, largest = blank(bags.index_type, bags.count), blank(bags.index_type, bags.count, FEATURES)
         given = bags.index.clone()

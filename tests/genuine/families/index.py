@@ -3,7 +3,8 @@
 import torch
 from harness import Check, checks
 from inputs import DTYPES, factors, hard, ordinary, whole
-from launch import DIMS, blank, ceil_div, error_count, flushed, no_errors, packed, padded, round_up, words
+from launch import as_words, blank, ceil_div, flushed, round_up
+from packing import DIMS, error_buffer, error_count, packed, padded
 
 TYPE = r"(?P<type>float2|half2|float|half|bfloat|int|long|short|char|uchar|bool)"
 BITS = {"8": torch.int8, "16": torch.int16, "32": torch.int32, "64": torch.int64}
@@ -37,7 +38,7 @@ def index_select(kernel, match):
     dtype = BITS[match["bits"]]
     x = hard(dtype, 6 * 5 * 9).view(6, 5, 9)
     first, second = two_indices(40)
-    out, errors = blank(dtype, 40, 5), no_errors()
+    out, errors = blank(dtype, 40, 5), error_buffer()
     indices = (first.to("mps"), second.to("mps"))
     kernel(out, x.to("mps"), *index_arguments(out, x, indices, True), errors, threads=out.numel())
     expected = x[first[:-1], :, second[:-1]]
@@ -52,7 +53,7 @@ def index_put(kernel, match):
     first, second = two_indices(40)
     if match["serial"]:  # in order: the last of several wins
         first[5], second[5] = first[30], second[30]
-    out, errors = start.to("mps"), no_errors()
+    out, errors = start.to("mps"), error_buffer()
     indices = (first.to("mps"), second.to("mps"))
     arguments = index_arguments(values, start, indices, False)
     kernel(out, values.to("mps"), *arguments, errors, threads=1 if match["serial"] else values.numel())
@@ -68,7 +69,7 @@ def index_put_accumulate(kernel, match):
     dtype = DTYPES[match["type"]]
     start, values = whole(dtype, 6, 6, 10, low=0, high=3), whole(dtype, 200, 6, low=0, high=3)
     first, second = torch.randint(-6, 6, (200,)), torch.randint(-10, 10, (200,))
-    out, errors = start.to("mps"), no_errors()
+    out, errors = start.to("mps"), error_buffer()
     indices = (first.to("mps"), second.to("mps"))
     kernel(out, values.to("mps"), *index_arguments(values, start, indices, False), errors, threads=values.numel())
     wide = torch.complex128 if dtype.is_complex else torch.float64
@@ -111,7 +112,7 @@ def index_copy(kernel, match):
     dtype, index_type = DTYPES[match["type"]], DTYPES[match["index"]]
     start, source = ordinary(dtype, 4, 10, 6), hard(dtype, 4 * 7 * 6).view(4, 7, 6)
     index = torch.randperm(10)[:7]
-    expected = words(start).index_copy(1, index, words(source))
+    expected = as_words(start).index_copy(1, index, as_words(source))
     out = start.to("mps")
     if match["form"] == "dense":
         kernel(
@@ -131,7 +132,7 @@ def index_copy(kernel, match):
             *(out, memory.to("mps"), spread.to("mps"), 10, *strides, *slices, packed("I", 2), 24, 3),
             threads=source.numel(),
         )
-    yield Check("values", words(out), expected)
+    yield Check("values", as_words(out), expected)
 
 
 @checks(rf"index_fill_(?P<form>dense|strided)_(?P<mask>from_mask_)?{TYPE}")

@@ -3,7 +3,8 @@
 import torch
 from harness import Check, checks
 from inputs import DTYPES, whole
-from launch import blank, ceil_div, packed, round_up
+from launch import blank, ceil_div, round_up
+from packing import packed
 
 TYPE = r"float|half|bfloat"
 ROUNDING = {torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}

@@ -6,7 +6,8 @@ Sums are of small integers, exact in any order, so that they must be right to th
 import torch
 from harness import Check, checks
 from inputs import DTYPES, hard, ordinary, whole
-from launch import DIMS, blank, ceil_div, flushed, packed, padded, round_up, strides_of, widest
+from launch import blank, ceil_div, flushed, round_up, strides_of, widest
+from packing import DIMS, packed, padded
 
 TYPE = r"float2|half2|float|half|bfloat|int|long|short|char|uchar|bool"
 TYPES = rf"(?P<source>{TYPE})_(?P<target>{TYPE})"

@@ -6,7 +6,8 @@ What threads combine in one place is exact in any order: small integers, powers 
 import torch
 from harness import Check, checks
 from inputs import DTYPES, factors, hard, ordinary, whole
-from launch import blank, error_count, no_errors, packed, words
+from launch import as_words, blank
+from packing import error_buffer, error_count, packed
 
 TYPE = r"(?P<type>float2|half2|float|half|bfloat|int|long|short|char|uchar|bool)_(?P<index>int|long)"
 DIM = 1
@@ -38,15 +39,15 @@ def gather(kernel, match):
     x = hard(dtype, 4 * 9 * 7).view(4, 9, 7)
     index = torch.randint(0, 9, (4, 13, 7)).to(index_type)
     index[1, 2, 3], index[2, 2, 3] = -1, 9
-    out, errors = blank(dtype, 4, 13, 7), no_errors()
+    out, errors = blank(dtype, 4, 13, 7), error_buffer()
     if match["form"] == "dense":
         kernel(out, x.to("mps"), index.to("mps"), 7, 13, 9, 0, errors, threads=index.numel())
     else:
         x, index = against_the_grain(x), against_the_grain(index)
         kernel(out, storage(x), storage(index), *strided_sizes(index, out, x, x), errors, threads=index.numel())
     within = (index >= 0) & (index < 9)
-    expected = words(x).gather(DIM, (index * within).long())
-    yield Check("values", words(out), torch.where(within, expected, torch.zeros(1, dtype=expected.dtype)))
+    expected = as_words(x).gather(DIM, (index * within).long())
+    yield Check("values", as_words(out), torch.where(within, expected, torch.zeros(1, dtype=expected.dtype)))
     yield Check("errors", error_count(errors), torch.tensor(2))
 
 
@@ -83,7 +84,7 @@ def scatter_reduce(kernel, match):
     index = torch.randint(0, 10, (4, 25, 6))
     # Extremes of long are unsigned ones: the host flips signs before and after.
     sign = LOWEST if dtype == torch.int64 and match["op"] in ("amin", "amax") else 0
-    out, errors = (start ^ sign if sign else start).to("mps"), no_errors()
+    out, errors = (start ^ sign if sign else start).to("mps"), error_buffer()
     expected = scattered(match["op"], start, index, source)
     index = index.to(index_type)
     if match["form"] == "dense":
@@ -109,12 +110,12 @@ def scatter_set(kernel, match):
     dtype, index_type = DTYPES[match["type"]], DTYPES[match["index"]]
     start, source = ordinary(dtype, 4, 10, 6), hard(dtype, 4 * 8 * 6).view(4, 8, 6)
     index = without_repeats(10, 4, 8, 6)
-    out, errors = start.to("mps"), no_errors()
+    out, errors = start.to("mps"), error_buffer()
     if match["form"] == "dense_value_":
         source = source[:1, :1, :1].expand_as(index).contiguous()
     lost = int(index[0, 0, 0])
-    expected = words(start).scatter(DIM, index, words(source))
-    expected[0, lost, 0] = words(start)[0, lost, 0]
+    expected = as_words(start).scatter(DIM, index, as_words(source))
+    expected[0, lost, 0] = as_words(start)[0, lost, 0]
     index = index.to(index_type)
     index[0, 0, 0] = 10  # reported, and written nowhere
     if match["form"]:
@@ -125,7 +126,7 @@ def scatter_set(kernel, match):
             *(out, storage(source), storage(index), *strided_sizes(index, start, source, start), errors),
             threads=index.numel(),
         )
-    yield Check("values", words(out), expected)
+    yield Check("values", as_words(out), expected)
     yield Check("errors", error_count(errors), torch.tensor(1))
 
 

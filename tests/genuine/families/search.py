@@ -3,7 +3,8 @@
 import torch
 from harness import Check, checks
 from inputs import DTYPES, ordinary
-from launch import blank, packed
+from launch import blank
+from packing import packed
 
 TYPE = r"(?P<type>float|half|bfloat|int|long|short|char|uchar)"
 

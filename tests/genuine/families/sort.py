@@ -7,7 +7,8 @@ are equal), radix steps and the "fkey" merges compare the bits, where -0 comes b
 import torch
 from harness import Check, checks
 from inputs import DTYPES, hard, ordinary
-from launch import blank, flushed, packed
+from launch import blank, flushed
+from packing import packed
 
 PER_THREAD = 4
 ROWS = 2

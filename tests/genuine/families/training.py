@@ -3,7 +3,8 @@
 import torch
 from harness import Check, checks
 from inputs import DTYPES, hard, ordinary
-from launch import blank, ceil_div, error_count, flushed, no_errors, packed, padded
+from launch import blank, ceil_div, flushed
+from packing import error_buffer, error_count, packed, padded
 
 TYPE = r"(?P<type>float2|half2|float|half|bfloat)"
 
@@ -66,7 +67,7 @@ def assert_async(kernel, match):
     dtype = {"1": torch.int8, "2": torch.int16, "4": torch.int32, "8": torch.int64}[match["bytes"]]
     words = b"not what was meant"
     for value in (0, 1, torch.iinfo(dtype).min):
-        errors = no_errors()
+        errors = error_buffer()
         message = torch.tensor(list(words + bytes(250 - len(words))), dtype=torch.uint8)
         kernel(torch.tensor([value], dtype=dtype, device="mps"), message.to("mps"), errors, threads=1)
         yield Check(f"{value}", error_count(errors), torch.tensor(int(value == 0)))

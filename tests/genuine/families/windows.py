@@ -3,7 +3,8 @@
 import torch
 from harness import Check, checks
 from inputs import DTYPES, hard, whole
-from launch import blank, packed, widest
+from launch import blank, widest
+from packing import packed
 
 TYPE = r"(?P<type>float2|half2|float|half|bfloat|int|long|short|char|uchar|bool)"
 
