@@ -1,0 +1,66 @@
+#include "metal/lower/adopt.h"
+
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+
+#include "metal/air/signature.h"
+
+namespace anymps::metal::lower {
+
+void adopt_functions(llvm::Module& module, llvm::Function* kernel) {
+  for (llvm::Function& function : module) {
+    for (const char* attribute :
+         {"no-builtins", "frame-pointer", "min-legal-vector-width", "stack-protector-buffer-size"}) {
+      function.removeFnAttr(attribute);
+    }
+    function.setCallingConv(llvm::CallingConv::C);
+    for (llvm::User* user : function.users()) {
+      if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) call->setCallingConv(llvm::CallingConv::C);
+    }
+    if (function.isDeclaration() || &function == kernel || function.getName().starts_with("_GLOBAL__sub_I")) continue;
+    function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    function.removeFnAttr(llvm::Attribute::NoInline);
+    function.removeFnAttr(llvm::Attribute::OptimizeNone);
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
+}
+
+void trust_no_vector_alignment(llvm::Module& module) {
+  const auto relax = [&](auto& access, llvm::Type* type) {
+    if (!type->isVectorTy() || access.getPointerAddressSpace() == 0) return;
+    const llvm::Align element = module.getDataLayout().getABITypeAlign(type->getScalarType());
+    access.setAlignment(std::min(access.getAlign(), element));
+  };
+  for (llvm::Function& function : module) {
+    for (llvm::BasicBlock& block : function) {
+      for (llvm::Instruction& instruction : block) {
+        if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) relax(*load, load->getType());
+        if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+          relax(*store, store->getValueOperand()->getType());
+        }
+      }
+    }
+  }
+}
+
+void keep_threadgroup_variables(llvm::Module& module) {
+  for (llvm::GlobalVariable& global : module.globals()) {
+    if (global.getAddressSpace() == kThreadgroupSpace) global.setLinkage(llvm::GlobalValue::ExternalLinkage);
+  }
+}
+
+void take_denormals_for_zero(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    function.addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
+    function.addFnAttr("denormal-fp-math", "dynamic,dynamic");
+  }
+}
+
+void use_whole_registers(llvm::Module& module) {
+  for (llvm::Function& function : module) function.addFnAttr("prefer-vector-width", "512");
+}
+
+}  // namespace anymps::metal::lower

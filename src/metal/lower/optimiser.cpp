@@ -1,0 +1,71 @@
+#include "metal/lower/optimiser.h"
+
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Coroutines/CoroCleanup.h>
+#include <llvm/Transforms/Coroutines/CoroEarly.h>
+#include <llvm/Transforms/Coroutines/CoroSplit.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/IPO/GlobalOpt.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+namespace anymps::metal::lower {
+namespace {
+
+llvm::PipelineTuningOptions tuning() {
+  llvm::PipelineTuningOptions options;
+  options.LoopVectorization = true;
+  options.LoopInterleaving = true;
+  options.SLPVectorization = false;
+  return options;
+}
+
+}  // namespace
+
+Optimiser::Optimiser(llvm::TargetMachine& target) : builder_(&target, tuning()) {
+  builder_.registerModuleAnalyses(modules_);
+  builder_.registerCGSCCAnalyses(components_);
+  builder_.registerFunctionAnalyses(functions_);
+  builder_.registerLoopAnalyses(loops_);
+  builder_.crossRegisterProxies(loops_, functions_, components_, modules_);
+}
+
+void Optimiser::flatten(llvm::Module& module) {
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::GlobalOptPass());
+  passes.addPass(llvm::AlwaysInlinerPass());
+  passes.addPass(llvm::GlobalDCEPass());
+  llvm::FunctionPassManager simplify;
+  simplify.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  simplify.addPass(llvm::EarlyCSEPass());
+  simplify.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(simplify)));
+  run(passes, module);
+}
+
+void Optimiser::split_coroutines(llvm::Module& module) {
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::CoroEarlyPass());
+  passes.addPass(llvm::createModuleToPostOrderCGSCCPassAdaptor(llvm::CoroSplitPass()));
+  passes.addPass(llvm::CoroCleanupPass());
+  passes.addPass(llvm::GlobalDCEPass());
+  run(passes, module);
+}
+
+void Optimiser::optimise(llvm::Module& module) {
+  llvm::ModulePassManager passes = builder_.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+  run(passes, module);
+}
+
+void Optimiser::run(llvm::ModulePassManager& passes, llvm::Module& module) {
+  passes.run(module, modules_);
+  modules_.clear();
+  components_.clear();
+  functions_.clear();
+  loops_.clear();
+}
+
+}  // namespace anymps::metal::lower

@@ -1,0 +1,30 @@
+// LLVM's own passes, as kernels need them.
+#pragma once
+
+#include <llvm/Passes/PassBuilder.h>
+
+namespace anymps::metal::lower {
+
+// LLVM's analyses and pipelines, made for one module.
+class Optimiser {
+ public:
+  // No library of vector mathematics: a thread's result must not depend on whether its loop was vectorised.
+  explicit Optimiser(llvm::TargetMachine& target);
+
+  // Function constants folded, everything inlined into the kernel.
+  void flatten(llvm::Module& module);
+  // Before anything can unroll loops around places where a coroutine suspends: that takes seconds for a sort.
+  void split_coroutines(llvm::Module& module);
+  void optimise(llvm::Module& module);
+
+ private:
+  void run(llvm::ModulePassManager& passes, llvm::Module& module);
+
+  llvm::PassBuilder builder_;
+  llvm::LoopAnalysisManager loops_;
+  llvm::FunctionAnalysisManager functions_;
+  llvm::CGSCCAnalysisManager components_;
+  llvm::ModuleAnalysisManager modules_;
+};
+
+}  // namespace anymps::metal::lower
