@@ -902,6 +902,23 @@ TEST(Interpreter, FunctionsOfRealsAgree) {
   }
 }
 
+// Poles lie there of what is computed with them.
+TEST(Interpreter, SinesOfHalfTurnsAreZero) {
+  std::vector<float> whole(kThreads);
+  std::vector<float> halves(kThreads);
+  for (unsigned i = 0; i < kThreads; ++i) {
+    whole[i] = static_cast<float>(i) - 50;
+    halves[i] = whole[i] + 0.5F;
+  }
+  for (const auto& [name, in] : {std::pair("air.sinpi.f32", whole), std::pair("air.cospi.f32", halves)}) {
+    const AirText air = functions_of({{name, 1, "float", 4}}, "float", kThreads);
+    const std::vector<Bytes> buffers = {Bytes(8 * kThreads), bytes_of(in), bytes_of(in), bytes_of(in)};
+    for (const Bytes& out : {interpreted(air, buffers, kGrid, kGroup), compiled(air, buffers, kGrid, kGroup)}) {
+      for (const float value : values_of<float>(out)) ASSERT_EQ(value, 0) << name;
+    }
+  }
+}
+
 // The least of eight, carried around a loop; b0 also counts the rounds, so that the branch stays one. All are denormal.
 TEST(Interpreter, BfloatsAreCarriedAsTheyAre) {
   std::vector<std::uint16_t> in(kThreads + 8);
@@ -1087,6 +1104,41 @@ behind:
     std::uint32_t expected = 0;
     for (std::size_t j = i / 256 * 256; j < i / 256 * 256 + 256; ++j) expected += in[j];
     ASSERT_EQ(out[i], expected) << i;
+  }
+}
+
+// Memory whose size the launch says; the last threadgroup has 43 threads.
+TEST(Interpreter, ThreadgroupMemoryThatTheLaunchGives) {
+  const AirText air = AirText()
+                          .buffers(1)
+                          .threadgroup_buffer("t")
+                          .builtin("thread_position_in_grid")
+                          .builtin("thread_position_in_threadgroup")
+                          .builtin("threads_per_threadgroup")
+                          .outside("declare void @air.wg.barrier(i32, i32)")
+                          .body(R"(
+  %i = zext i32 %thread_position_in_grid to i64
+  %l = zext i32 %thread_position_in_threadgroup to i64
+  %own = getelementptr i32, ptr addrspace(3) %t, i64 %l
+  store i32 %thread_position_in_grid, ptr addrspace(3) %own, align 4
+  call void @air.wg.barrier(i32 2, i32 1)
+  %last = sub i32 %threads_per_threadgroup, 1
+  %mirror = sub i32 %last, %thread_position_in_threadgroup
+  %m = zext i32 %mirror to i64
+  %other = getelementptr i32, ptr addrspace(3) %t, i64 %m
+  %y = load i32, ptr addrspace(3) %other, align 4
+  %to = getelementptr i32, ptr addrspace(1) %b0, i64 %i
+  store i32 %y, ptr addrspace(1) %to, align 4
+  ret void
+)");
+  const OwnedFunction function(air);
+  for (const auto& pipeline : {interpret::make_interpreter(function.entry, {}), make_pipeline(function.entry, {})}) {
+    std::vector<std::uint32_t> out(kThreads);
+    Launch launch;
+    launch.buffers[0] = out.data();
+    launch.threadgroup_bytes[0] = 4 * kGroup[0];
+    pipeline->launch(launch, kGrid, kGroup);
+    for (unsigned i = 0; i < kThreads; ++i) ASSERT_EQ(out[i], i < 64 ? 63 - i : 64 + kThreads - 1 - i) << i;
   }
 }
 

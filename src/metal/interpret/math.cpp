@@ -14,8 +14,13 @@ namespace {
 
 using From = std::span<const Operand>;
 
-double sine_of_half_turns(double x) { return std::sin(std::numbers::pi * std::remainder(x, 2)); }
-double cosine_of_half_turns(double x) { return std::cos(std::numbers::pi * std::remainder(x, 2)); }
+// Exact where they are zero or one.
+double sine_of_half_turns(double x) {
+  const double turn = std::remainder(x, 2);
+  const double least = std::abs(turn) > 0.5 ? std::copysign(1.0, turn) - turn : turn;
+  return std::sin(std::numbers::pi * least);
+}
+double cosine_of_half_turns(double x) { return std::sin(std::numbers::pi * (0.5 - std::abs(std::remainder(x, 2)))); }
 
 // By the nearest double; Metal allows its functions a few units in the last place, the "fast" ones more.
 constexpr std::pair<std::string_view, double (*)(double)> kUnary[] = {
