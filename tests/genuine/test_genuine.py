@@ -72,6 +72,13 @@ def test_compare(got, expected, tolerances, is_good):
     assert (share(got, expected, **tolerances) <= 1) == is_good
 
 
+def test_all_nans_are_the_same_to_the_digest():
+    positive = torch.tensor([1.0, float("nan")])
+    assert harness.bits_of(positive) == harness.bits_of(torch.tensor([1.0, -float("nan")]))
+    assert harness.bits_of(positive) != harness.bits_of(torch.tensor([-1.0, float("nan")]))
+    assert harness.bits_of(torch.tensor([0.0])) != harness.bits_of(torch.tensor([-0.0]))
+
+
 @pytest.mark.parametrize(
     ("name", "family", "is_elementwise"),
     [
