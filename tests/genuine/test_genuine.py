@@ -16,7 +16,8 @@ BUDGET_S = 15 * 60  # about one minute; a hung kernel costs one more
 
 sys.path.insert(0, str(HERE))
 
-import harness  # noqa: E402 - found by the line above
+import document  # noqa: E402 - found by the line above
+import harness  # noqa: E402
 import names  # noqa: E402
 import results  # noqa: E402
 
@@ -40,6 +41,10 @@ def test_no_kernel_of_the_slice_is_worse_than_the_table_says(tmp_path):
     assert results.worse(before, list(now.values())) == [], done.stdout[-6000:]
     unknown = [row.kernel for row in now.values() if row.kernel not in before and row.verdict not in results.GOOD]
     assert unknown == [], done.stdout[-6000:]
+
+
+def test_the_document_lists_what_the_table_has():
+    assert document.document() == (HERE.parents[1] / "docs" / "genuine.md").read_text(), "document.py writes it anew"
 
 
 def share(got, expected, **tolerances) -> float:

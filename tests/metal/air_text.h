@@ -32,13 +32,6 @@ class AirText {
     return *this;
   }
   // Threadgroup memory %t of floats, of a length that the launch says.
-  AirText& threadgroup_buffer() {
-    parameter("ptr addrspace(3) %t",
-              "!\"air.buffer\", !\"air.location_index\", i32 0, i32 1, !\"air.read_write\", "
-              "!\"air.address_space\", i32 3, !\"air.arg_type_size\", i32 4, !\"air.arg_type_align_size\", i32 4, "
-              "!\"air.arg_type_name\", !\"float\", !\"air.arg_name\", !\"t\"");
-    return *this;
-  }
   AirText& builtin(const std::string& name) {
     parameter("i32 %" + name,
               "!\"air." + name + "\", !\"air.arg_type_name\", !\"uint\", !\"air.arg_name\", !\"" + name + "\"");
@@ -50,7 +43,7 @@ class AirText {
     return *this;
   }
   // Threadgroup memory that the launch gives, at binding 0.
-  AirText& threadgroup_buffer(const std::string& name) {
+  AirText& threadgroup_buffer(const std::string& name = "t") {
     parameter("ptr addrspace(3) %" + name,
               "!\"air.buffer\", !\"air.location_index\", i32 0, i32 1, !\"air.read_write\", "
               "!\"air.address_space\", i32 3, !\"air.arg_type_size\", i32 4, !\"air.arg_type_align_size\", i32 4, "

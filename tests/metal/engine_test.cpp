@@ -68,11 +68,8 @@ TEST(Engine, ThreadsBeyondTheGridDoNotRun) {
 
 // Threads that cannot tell how they are grouped may be grouped otherwise; those that can must not be.
 TEST(Engine, ThreadgroupsAreAsDispatchedWhereAKernelCanTell) {
-  const AirText air = AirText()
-                          .buffers(1)
-                          .builtin("thread_position_in_grid")
-                          .builtin("threadgroup_position_in_grid")
-                          .body(R"(
+  const AirText air =
+      AirText().buffers(1).builtin("thread_position_in_grid").builtin("threadgroup_position_in_grid").body(R"(
   %i = zext i32 %thread_position_in_grid to i64
   %to = getelementptr i32, ptr addrspace(1) %b0, i64 %i
   store i32 %threadgroup_position_in_grid, ptr addrspace(1) %to, align 4
@@ -84,10 +81,7 @@ TEST(Engine, ThreadgroupsAreAsDispatchedWhereAKernelCanTell) {
 }
 
 TEST(Engine, EveryThreadOfAWideGridRunsOnce) {
-  const AirText air = AirText()
-                          .buffers(1)
-                          .builtin("thread_position_in_grid")
-                          .body(R"(
+  const AirText air = AirText().buffers(1).builtin("thread_position_in_grid").body(R"(
   %i = zext i32 %thread_position_in_grid to i64
   %to = getelementptr i32, ptr addrspace(1) %b0, i64 %i
   %n = load i32, ptr addrspace(1) %to, align 4
