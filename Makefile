@@ -82,6 +82,11 @@ test: build/.installed cpp-tests ## everything that gates a change
 
 test-full: test ## the above, every genuine kernel, and PyTorch's own test_mps.py (TEST_MPS=path to it)
 	$(VENV)/bin/python tests/genuine/verify_all.py $(GENUINE) --table tests/genuine/verified-2.13.tsv
+	$(VENV)/bin/python tests/genuine/run.py $(GENUINE)/torch-2.13.0-0.metallib --jobs $(JOBS) --table tests/genuine/outcomes-2.13.tsv
+	$(VENV)/bin/python tests/genuine/run.py $(GENUINE)/torch-2.13.0-0.metallib --jobs $(JOBS) --engine coroutines \
+	  --against tests/genuine/outcomes-2.13.tsv
+	$(VENV)/bin/python tests/genuine/validate.py $(GENUINE)/torch-2.13.0-0.metallib --each 10
+	$(VENV)/bin/python tests/genuine/document.py > docs/genuine.md
 	ANYMPS_TEST_MPS=$(TEST_MPS) $(VENV)/bin/python -m pytest tests/conformance
 
 bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
