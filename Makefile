@@ -67,12 +67,15 @@ build/genuine/.ready: tools/genuine_kernels.py $(VENV)/.ready
 	-$(VENV)/bin/python tools/genuine_kernels.py $(GENUINE) && touch $@
 with_genuine = ANYMPS_GENUINE_KERNELS="$$(ls $(GENUINE)/*.metallib >/dev/null 2>&1 && echo $(GENUINE))"
 
-build/tests/build.ninja: build/.debian CMakeLists.txt
-	cmake -S . -B build/tests -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_TESTS=ON >/dev/null
+# SANITIZE=address,undefined: the C++ tests with these, in a build of their own.
+SANITIZE ?=
+TESTS := build/tests$(if $(SANITIZE),-sanitized)
+$(TESTS)/build.ninja: build/.debian CMakeLists.txt
+	cmake -S . -B $(TESTS) -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_TESTS=ON -DANYMPS_SANITIZE=$(SANITIZE) >/dev/null
 
-cpp-tests: build/tests/build.ninja build/genuine/.ready ## the C++ tests of the rooms without PyTorch
-	cmake --build build/tests
-	$(with_genuine) ctest --test-dir build/tests --output-on-failure
+cpp-tests: $(TESTS)/build.ninja build/genuine/.ready ## the C++ tests of the rooms without PyTorch
+	cmake --build $(TESTS)
+	UBSAN_OPTIONS=halt_on_error=1 $(with_genuine) ctest --test-dir $(TESTS) --output-on-failure
 
 # The models go in a process of their own: PyTorch's autograd thread keeps the number of threads that it began with, and
 # sums over another number of threads round differently.
@@ -107,10 +110,8 @@ format: build/.debian-lint $(VENV)/.ready ## put all files into the house's form
 tidy: build/.debian-lint build/.installed ## clang-tidy on files of recent commits (ALL=1: on all)
 	tools/tidy.sh
 
-asan: build/.debian ## the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	cmake -S . -B build/asan -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_TESTS=ON -DANYMPS_SANITIZE=address,undefined >/dev/null
-	cmake --build build/asan --target gpu_tests lab_tests metal_tests
-	UBSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/asan --output-on-failure
+asan: ## the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(MAKE) cpp-tests SANITIZE=address,undefined
 
 tsan: build/.debian ## the C++ tests under ThreadSanitizer
 	cmake -S . -B build/tsan -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_WITH_METAL=OFF -DANYMPS_BUILD_TESTS=ON -DANYMPS_SANITIZE=thread >/dev/null
