@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 namespace anymps::metal::engine {
@@ -52,11 +53,13 @@ T identity(Meeting meeting) {
 
 template <typename T>
 T combine(Meeting meeting, T a, T b) {
+  // Whole numbers wrap on a GPU, those with a sign too.
+  using Number = std::conditional_t<std::numeric_limits<T>::is_integer, std::uint64_t, T>;
   switch (meeting) {
     case Meeting::kSum:
-      return static_cast<T>(a + b);
+      return static_cast<T>(static_cast<Number>(a) + static_cast<Number>(b));
     case Meeting::kProduct:
-      return static_cast<T>(a * b);
+      return static_cast<T>(static_cast<Number>(a) * static_cast<Number>(b));
     case Meeting::kMin:
       return b < a ? b : a;
     case Meeting::kMax:
