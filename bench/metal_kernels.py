@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import gc
 import json
 import math
 import pathlib
@@ -24,7 +23,7 @@ from collections.abc import Callable
 
 import stats
 import torch
-from run import calls_per_round, time_calls
+from rounds import calls_per_round, interleaved
 
 TARGET = 0.8  # of elementwise kernels, in the geometric mean
 ROUND_S = 0.004
@@ -213,15 +212,7 @@ def measure(pair: Pair, rounds: int, rng: random.Random) -> dict:
     torch.testing.assert_close(pair.result().cpu(), pair.expected, rtol=pair.tolerance, atol=pair.tolerance)
     work = {"ours": pair.ours, "torch": pair.torchs}
     calls = {side: calls_per_round(work[side], ROUND_S) for side in work}
-    times: dict[str, list[float]] = {"ours": [], "torch": []}
-    gc.collect()
-    gc.disable()
-    try:
-        for _ in range(rounds):
-            for side in rng.sample(sorted(work), 2):
-                times[side].append(time_calls(work[side], calls[side]))
-    finally:
-        gc.enable()
+    times = interleaved(work, calls, rounds, rng)
     ratio = stats.paired_ratio(times["torch"], times["ours"])
     return {
         "name": pair.name,

@@ -15,16 +15,15 @@ several processes, and the interval is over processes.
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import random
 import subprocess
 import sys
-import time
 
 import stats
 import torch
 from pairs import MEMORY, OPERATOR, SMALL_STEP, STEP, WORKLOADS, Workload
+from rounds import calls_per_round, interleaved
 
 TARGET = {
     OPERATOR: 1.40,
@@ -37,33 +36,11 @@ PROCESSES = 8  # for what differs from process to process
 ROUND_S = {OPERATOR: 0.002, STEP: 0.02, SMALL_STEP: 0.02, MEMORY: 0.02}  # how long one side of one round should take
 
 
-def time_calls(work, calls: int) -> float:
-    began = time.perf_counter()
-    for _ in range(calls):
-        work()
-    return (time.perf_counter() - began) / calls
-
-
-def calls_per_round(work, goal_s: float) -> int:
-    for _ in range(3):
-        work()  # warm: caches, lazy initialisation
-    once = min(time_calls(work, 3) for _ in range(3))
-    return max(1, round(goal_s / once))
-
-
 def measure(workload: Workload, rounds: int, rng: random.Random) -> dict:
     work = {device: workload.make(device) for device in ("mps", "cpu")}
     calls = calls_per_round(work["cpu"], ROUND_S[workload.kind])
     calls_per_round(work["mps"], ROUND_S[workload.kind])
-    times: dict[str, list[float]] = {"mps": [], "cpu": []}
-    gc.collect()
-    gc.disable()  # a collection in one side of a round is nobody's fault
-    try:
-        for _ in range(rounds):
-            for device in rng.sample(("mps", "cpu"), 2):
-                times[device].append(time_calls(work[device], calls))
-    finally:
-        gc.enable()
+    times = interleaved(work, dict.fromkeys(work, calls), rounds, rng)
     ratio = stats.paired_ratio(times["mps"], times["cpu"])
     return {
         "name": workload.name,

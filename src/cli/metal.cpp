@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "cli/verbs.h"
+#include "gpu/whole_number.h"
 #include "lab/log.h"
 #include "lab/metal_reader.h"
 #include "lab/metal_screen.h"
@@ -63,10 +63,7 @@ int disassemble(const MetalOptions& options) {
 // "1/10" or "10": every tenth.
 std::size_t step_of(const std::string& sample) {
   const std::size_t slash = sample.find('/');
-  const std::string digits = slash == std::string::npos ? sample : sample.substr(slash + 1);
-  std::size_t step = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  return error == std::errc() && end == digits.data() + digits.size() ? step : 0;
+  return gpu::whole_number<std::size_t>(slash == std::string::npos ? sample : sample.substr(slash + 1)).value_or(0);
 }
 
 int verify(const MetalOptions& options) {

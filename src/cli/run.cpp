@@ -3,13 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 
 #include "cli/mac_choice.h"
+#include "cli/traced_run.h"
 #include "cli/verbs.h"
 #include "lab/child.h"
 #include "lab/log.h"
@@ -33,24 +33,16 @@ struct RunOptions {
   std::string json;
 };
 
-void say_not_started(const lab::ChildCommand& command, const lab::ChildResult& result) {
-  lab::log().error("cannot start {}: {}", command.words.front(), result.start_error);
-}
-
 lab::ChildResult run_traced(const RunOptions& options, lab::ChildCommand& command, const std::string& folder,
                             lab::ChildOutput output) {
-  command.environment["ANYMPS_RUN"] = folder;
-  // The user asked for the device by name: a torch that goes on without it would answer another question.
-  command.environment["ANYMPS_REQUIRED"] = "1";
+  trace_into(command, folder);
   options.choice.put_into(command.environment);
   if (options.fallback) command.environment["PYTORCH_ENABLE_MPS_FALLBACK"] = "1";
   return lab::run_child(command, output);
 }
 
-void write_json(const lab::RunReport& report, const std::string& path) {
-  std::ofstream file(path, std::ios::trunc);
-  file << lab::to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  if (!file.flush()) lab::log().error("cannot write {}: is the disk full?", path);
+std::string json_of(const lab::RunReport& report) {
+  return lab::to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 int run(const RunOptions& options, const std::vector<std::string>& command) {
@@ -60,11 +52,7 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
   }
   const auto chosen = options.choice.resolve();
   if (!chosen) return kUsageError;
-  // Found out now, not after an hour of training.
-  if (!options.json.empty() && !std::ofstream(options.json, std::ios::app)) {
-    lab::log().error("--json: cannot write {}", options.json);
-    return kUsageError;
-  }
+  if (!can_write("--json", options.json)) return kUsageError;
   lab::ChildCommand versus;
   try {
     versus.words = lab::split_words(options.versus);
@@ -97,8 +85,8 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
     status = other.status();
   }
 
-  if (!options.json.empty()) write_json(report, options.json);
-  if (!options.keep.empty()) write_json(report, (folder.path() / "summary.json").string());
+  write_text(options.json, json_of(report));
+  if (!options.keep.empty()) write_text((folder.path() / "summary.json").string(), json_of(report));
   if (!options.quiet) {
     const lab::Terminal terminal = lab::Terminal::behind(STDERR_FILENO);
     const std::string screen = lab::summary_screen(report, terminal);

@@ -3,15 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/mac_choice.h"
+#include "cli/traced_run.h"
 #include "cli/verbs.h"
 #include "gpu/byte_size.h"
+#include "gpu/whole_number.h"
 #include "lab/child.h"
 #include "lab/log.h"
 #include "lab/python.h"
@@ -52,9 +52,10 @@ struct BatchPlace {
       } else {
         continue;
       }
-      const std::string text = words[place.word].substr(place.before.size());
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), place.value);
-      if (error == std::errc() && end == text.data() + text.size()) return place;
+      const auto value = gpu::whole_number(std::string_view(words[place.word]).substr(place.before.size()));
+      if (!value) continue;
+      place.value = *value;
+      return place;
     }
     return std::nullopt;
   }
@@ -74,8 +75,7 @@ const gpu::MacProfile& roomiest_mac() {
 }
 
 Measured measure(const SizeOptions& options, lab::ChildCommand command, const std::string& folder, bool count) {
-  command.environment["ANYMPS_RUN"] = folder;
-  command.environment["ANYMPS_REQUIRED"] = "1";
+  trace_into(command, folder);
   command.environment["ANYMPS_MAC"] = roomiest_mac().name;
   command.environment["PYTORCH_MPS_HIGH_WATERMARK_RATIO"] = "0.0";
   if (count) command.environment["ANYMPS_COUNT_STEP"] = "1";
@@ -91,7 +91,7 @@ Measured measure(const SizeOptions& options, lab::ChildCommand command, const st
 // The status to end with where there is nothing to report: the child's own, or 1 where it did not use the device.
 std::optional<int> failed(const Measured& measured, const lab::ChildCommand& command) {
   if (!measured.result.start_error.empty()) {
-    lab::log().error("cannot start {}: {}", command.words.front(), measured.result.start_error);
+    say_not_started(command, measured.result);
     return measured.result.status();
   }
   if (measured.result.status() != 0 || measured.result.interrupted) {
@@ -108,19 +108,6 @@ std::optional<int> failed(const Measured& measured, const lab::ChildCommand& com
 double fact(const lab::RunSummary& run, const char* key) {
   const auto found = run.facts.find(key);
   return found != run.facts.end() ? std::strtod(found->second.c_str(), nullptr) : 0;
-}
-
-bool can_write(const char* option, const std::string& path) {
-  if (path.empty() || std::ofstream(path, std::ios::app)) return true;
-  lab::log().error("{}: cannot write {}", option, path);
-  return false;
-}
-
-void write(const std::string& path, const std::string& text) {
-  if (path.empty()) return;
-  std::ofstream file(path, std::ios::trunc);
-  file << text;
-  if (!file.flush()) lab::log().error("cannot write {}: is the disk full?", path);
 }
 
 int size(const SizeOptions& options, const std::vector<std::string>& command) {
@@ -178,8 +165,8 @@ int size(const SizeOptions& options, const std::vector<std::string>& command) {
   }
 
   lab::judge(report);
-  write(options.json, lab::to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  write(options.html, lab::size_html(report));
+  write_text(options.json, lab::to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  write_text(options.html, lab::size_html(report));
   fmt::print("{}", lab::size_screen(report, lab::Terminal::behind(STDOUT_FILENO)));
   return 0;
 }

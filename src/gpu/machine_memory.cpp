@@ -53,18 +53,25 @@ std::optional<std::size_t> headroom_of(const fs::path& group, const Names& names
   return *limit > used ? *limit - used : 0;
 }
 
+std::optional<std::size_t> limit_of(const fs::path& group, const Names& names) {
+  return number_in(group / names.limit);
+}
+
+using OfGroup = std::optional<std::size_t> (*)(const fs::path& group, const Names& names);
+
 // The group of this process and every group around it: each may have a limit.
-std::optional<std::size_t> headroom_up_from(const fs::path& mount, const fs::path& group, const Names& names) {
+std::optional<std::size_t> least_up_from(const fs::path& mount, const fs::path& group, const Names& names,
+                                         OfGroup figure) {
   std::optional<std::size_t> least;
   for (fs::path path = group;; path = path.parent_path()) {
-    if (const auto headroom = headroom_of(mount / path.relative_path(), names)) {
-      least = std::min(least.value_or(*headroom), *headroom);
+    if (const auto found = figure(mount / path.relative_path(), names)) {
+      least = std::min(least.value_or(*found), *found);
     }
     if (path == path.parent_path()) return least;
   }
 }
 
-std::optional<std::size_t> group_headroom(const fs::path& root) {
+std::optional<std::size_t> least_of_groups(const fs::path& root, OfGroup figure) {
   std::ifstream file(root / "proc/self/cgroup");
   std::optional<std::size_t> least;
   std::string line;
@@ -75,10 +82,10 @@ std::optional<std::size_t> group_headroom(const fs::path& root) {
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const fs::path group = line.substr(second + 1);
-    std::optional<std::size_t> headroom;
-    if (controllers.empty()) headroom = headroom_up_from(root / "sys/fs/cgroup", group, kVersion2);
-    if (controllers == "memory") headroom = headroom_up_from(root / "sys/fs/cgroup/memory", group, kVersion1);
-    if (headroom) least = std::min(least.value_or(*headroom), *headroom);
+    std::optional<std::size_t> found;
+    if (controllers.empty()) found = least_up_from(root / "sys/fs/cgroup", group, kVersion2, figure);
+    if (controllers == "memory") found = least_up_from(root / "sys/fs/cgroup/memory", group, kVersion1, figure);
+    if (found) least = std::min(least.value_or(*found), *found);
   }
   return least;
 }
@@ -97,10 +104,17 @@ std::size_t available_memory(const fs::path& root) {
   if (const auto free_kib = field_in(root / "proc/meminfo", "MemAvailable:")) {
     available = static_cast<std::size_t>(*free_kib) * 1024;
   }
-  if (const auto headroom = group_headroom(root)) available = std::min(available, *headroom);
+  if (const auto headroom = least_of_groups(root, headroom_of)) available = std::min(available, *headroom);
   return available - std::min(available / 20, kLargestMargin);
 }
 
 std::size_t available_memory() { return available_memory("/"); }
+
+std::optional<std::size_t> memory_limit(const fs::path& root) {
+  const auto limit = least_of_groups(root, limit_of);
+  return limit && *limit < physical_memory() ? limit : std::nullopt;
+}
+
+std::optional<std::size_t> memory_limit() { return memory_limit("/"); }
 
 }  // namespace anymps::gpu

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 
 namespace anymps::gpu {
 
@@ -14,5 +15,9 @@ std::size_t available_memory();
 
 // The same from files under `root`, as the system has them under "/". For tests.
 std::size_t available_memory(const std::filesystem::path& root);
+
+// The tightest limit of our control group and those around it, where it is below the physical memory.
+std::optional<std::size_t> memory_limit();
+std::optional<std::size_t> memory_limit(const std::filesystem::path& root);
 
 }  // namespace anymps::gpu

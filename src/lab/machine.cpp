@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <thread>
 
+#include "gpu/machine_memory.h"
 #include "lab/child.h"
 
 #ifdef __APPLE__
@@ -44,45 +44,6 @@ std::string sysctl_text(const char* name) {
   std::array<char, 256> text{};
   std::size_t size = text.size() - 1;
   return ::sysctlbyname(name, text.data(), &size, nullptr, 0) == 0 ? std::string(text.data()) : std::string();
-}
-#else
-std::optional<std::uint64_t> number_in(const std::string& path) {
-  std::ifstream file(path);
-  std::string text;
-  file >> text;
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;  // "max"
-  return value;
-}
-
-// The tightest limit on the way from our group to the root: version 2, then the memory controller of version 1.
-std::optional<std::uint64_t> cgroup_limit(std::uint64_t machine_bytes) {
-  std::optional<std::uint64_t> limit;
-  const auto tighten = [&](const std::string& path) {
-    const auto value = number_in(path);
-    if (value && *value < machine_bytes) limit = std::min(limit.value_or(*value), *value);
-  };
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    std::string group;
-    std::string base;
-    const char* file = "";
-    if (line.starts_with("0::")) {
-      group = line.substr(3);
-      base = "/sys/fs/cgroup";
-      file = "/memory.max";
-    } else if (const std::size_t at = line.find(":memory:"); at != std::string::npos) {
-      group = line.substr(at + std::string_view(":memory:").size());
-      base = "/sys/fs/cgroup/memory";
-      file = "/memory.limit_in_bytes";
-    } else {
-      continue;
-    }
-    for (; group.size() > 1 && group[0] == '/'; group.erase(group.rfind('/'))) tighten(base + group + file);
-    tighten(base + file);
-  }
-  return limit;
 }
 #endif
 
@@ -165,7 +126,7 @@ Machine Machine::here() {
   if (pages > 0 && page_bytes > 0) {
     machine.memory_bytes = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes);
   }
-  machine.cgroup_limit_bytes = cgroup_limit(machine.memory_bytes);
+  machine.cgroup_limit_bytes = gpu::memory_limit();
 #endif
   return machine;
 }

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
 #include "gpu/machine_memory.h"
+#include "gpu/whole_number.h"
 #include "lab/summary_screen.h"
 #include "lab/text_wrap.h"
 
@@ -15,12 +15,6 @@ namespace anymps::lab {
 namespace {
 
 constexpr std::array<std::string_view, 5> kBatchNames = {"--batch-size", "--batch_size", "--batch", "--bs", "-b"};
-
-std::uint64_t number_from(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? value : 0;
-}
 
 std::string batch_advice(const RunSummary& run) {
   const std::uint64_t batch = batch_in(run.command);
@@ -61,9 +55,9 @@ std::string others_advice(const PlayedMac& mac) {
 std::uint64_t batch_in(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     for (const std::string_view name : kBatchNames) {
-      if (words[i] == name && i + 1 < words.size()) return number_from(words[i + 1]);
+      if (words[i] == name && i + 1 < words.size()) return gpu::whole_number(words[i + 1]).value_or(0);
       if (words[i].starts_with(name) && words[i].size() > name.size() && words[i][name.size()] == '=') {
-        return number_from(std::string_view(words[i]).substr(name.size() + 1));
+        return gpu::whole_number(std::string_view(words[i]).substr(name.size() + 1)).value_or(0);
       }
     }
   }

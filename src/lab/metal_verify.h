@@ -18,7 +18,7 @@ struct MetalVerification {
   std::size_t thread_loops = 0;
   std::size_t coroutines = 0;
   std::map<std::string, std::vector<std::string>> refusals{};  // by reason: the kernels
-  std::vector<double> milliseconds{};                          // of each kernel that compiled
+  std::vector<double> milliseconds{};                          // of each kernel that compiled, the shortest first
   std::size_t object_bytes = 0;
   std::size_t peak_kib = 0;  // of the hungriest child
   double seconds = 0;

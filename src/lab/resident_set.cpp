@@ -15,6 +15,8 @@
 #include <system_error>
 #include <vector>
 
+#include "gpu/whole_number.h"
+
 namespace anymps::lab {
 namespace fs = std::filesystem;
 namespace {
@@ -31,12 +33,6 @@ nanoseconds processor_time() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
-}
-
-std::optional<pid_t> process_id(const std::string& name) {
-  pid_t id = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
-  return error == std::errc() && end == name.data() + name.size() ? std::optional(id) : std::nullopt;
 }
 
 // The fourth field of stat; the second is a name in parentheses, which may contain anything.
@@ -74,7 +70,7 @@ std::vector<pid_t> descendants_of(pid_t ancestor) {
   std::multimap<pid_t, pid_t> children;
   std::error_code error;
   for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
-    const auto id = process_id(entry->path().filename().string());
+    const auto id = gpu::whole_number<pid_t>(entry->path().filename().string());
     if (!id) continue;
     if (const auto parent = parent_of(entry->path().string())) children.emplace(*parent, *id);
   }

@@ -43,13 +43,17 @@ class Pipeline {
   virtual ~Pipeline() = default;
 
   virtual const Signature& signature() const = 0;
-  virtual unsigned max_threads_per_threadgroup() const = 0;
-  virtual std::size_t static_threadgroup_bytes() const = 0;
   virtual lower::Route route() const = 0;
+  unsigned max_threads_per_threadgroup() const { return signature().max_total_threads.value_or(engine::kMostThreads); }
+  std::size_t static_threadgroup_bytes() const { return signature().static_threadgroup_bytes; }
 
   // `threads` in all, in threadgroups of `group`; those at the edge may be smaller. Throws engine::KernelError for a
   // threadgroup that is too large.
   virtual void launch(const Launch& launch, Size threads, Size group) = 0;
+
+ protected:
+  // For launch(): throws for a threadgroup of no threads, or of too many.
+  void check_threadgroup(Size group) const;
 };
 
 // Compiles, or finds it compiled. Throws engine::KernelError or AirError.

@@ -5,13 +5,6 @@ from harness import Check
 from packing import rounding
 
 
-def wide(tensor: torch.Tensor) -> torch.Tensor:
-    """In the widest type of its kind."""
-    if tensor.is_complex():
-        return tensor.to(torch.complex128)
-    return tensor.double() if tensor.is_floating_point() else tensor.long()
-
-
 def close(what: str, got: torch.Tensor, expected: torch.Tensor, terms: int, bound: float) -> Check:
     """Of `terms` products whose absolute values add up to at most `bound`; whole numbers are compared to the bit."""
     dtype = got.dtype

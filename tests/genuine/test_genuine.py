@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,21 +20,14 @@ import harness  # noqa: E402
 import names  # noqa: E402
 import results  # noqa: E402
 
-needs_kernels = pytest.mark.skipif(
-    not os.environ.get("ANYMPS_GENUINE_KERNELS"),
-    reason="ANYMPS_GENUINE_KERNELS names no folder; tools/genuine_kernels.py makes one",
-)
-
 
 def run(*arguments) -> subprocess.CompletedProcess:
     command = [sys.executable, str(HERE / "run.py"), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=BUDGET_S, check=False)
 
 
-@needs_kernels
-def test_no_kernel_of_the_slice_is_worse_than_the_table_says(tmp_path):
-    library = sorted(Path(os.environ["ANYMPS_GENUINE_KERNELS"]).glob("*.metallib"))[0]
-    done = run(library, "--sample", "1/40", "--table", tmp_path / "now.tsv")
+def test_no_kernel_of_the_slice_is_worse_than_the_table_says(tmp_path, genuine_libraries):
+    done = run(genuine_libraries[0], "--sample", "1/40", "--table", tmp_path / "now.tsv")
     assert done.returncode == 0, done.stderr[-3000:]
     before, now = results.read(OUTCOMES), results.read(tmp_path / "now.tsv")
     assert results.worse(before, list(now.values())) == [], done.stdout[-6000:]

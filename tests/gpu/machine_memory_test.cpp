@@ -44,6 +44,19 @@ TEST_F(MachineMemory, IsBoundByTheControlGroupAndByThoseAroundIt) {
   EXPECT_EQ(available_memory(root_), 950 * kMiB) << "2000 - (1500 - 500), less a twentieth";
 }
 
+TEST_F(MachineMemory, TheLimitIsTheTightestOfTheControlGroups) {
+  EXPECT_EQ(memory_limit(root_), std::nullopt);
+  put("proc/self/cgroup", "0::/slice/job\n");
+  put("sys/fs/cgroup/slice/job/memory.max", "max\n");
+  EXPECT_EQ(memory_limit(root_), std::nullopt);
+  put("sys/fs/cgroup/slice/memory.max", std::to_string(200 * kMiB));
+  put("sys/fs/cgroup/memory.max", std::to_string(300 * kMiB));
+  EXPECT_EQ(memory_limit(root_), 200 * kMiB);
+  put("sys/fs/cgroup/slice/memory.max", std::to_string(physical_memory()));
+  put("sys/fs/cgroup/memory.max", "max\n");
+  EXPECT_EQ(memory_limit(root_), std::nullopt) << "no limit below what there is";
+}
+
 TEST_F(MachineMemory, KnowsTheFirstVersionOfControlGroups) {
   put("proc/self/cgroup", "5:cpu:/x\n4:memory:/job\n");
   put("sys/fs/cgroup/memory/job/memory.limit_in_bytes", std::to_string(300 * kMiB));

@@ -104,6 +104,23 @@ class AirText {
   std::string body_;
 };
 
+// A thread's own element of buffer 1 is %x, and %to is its place in buffer 0.
+inline constexpr const char* kLoadOwn = R"(
+  %i = zext i32 %thread_position_in_grid to i64
+  %from = getelementptr float, ptr addrspace(1) %b1, i64 %i
+  %to = getelementptr float, ptr addrspace(1) %b0, i64 %i
+  %x = load float, ptr addrspace(1) %from, align 4
+)";
+
+// Buffer 0 gets what `compute` makes %y of %x.
+inline AirText unary(const std::string& outside, const std::string& compute) {
+  return AirText()
+      .buffers(2)
+      .builtin("thread_position_in_grid")
+      .outside(outside)
+      .body(kLoadOwn + compute + "  store float %y, ptr addrspace(1) %to, align 4\n  ret void\n");
+}
+
 // An entry whose bitcode lives beside it.
 struct OwnedFunction {
   explicit OwnedFunction(const AirText& air) : bytes(air.bitcode()) {

@@ -18,20 +18,9 @@ using testing::AirText;
 using testing::OwnedFunction;
 
 std::vector<float> outputs_of(const std::string& name, std::vector<float>& in, bool coroutines = false) {
-  const AirText air = AirText()
-                          .buffers(2)
-                          .builtin("thread_position_in_grid")
-                          .outside("declare float @air." + name + ".f32(float)")
-                          .body(R"(
-  %i = zext i32 %thread_position_in_grid to i64
-  %from = getelementptr float, ptr addrspace(1) %b1, i64 %i
-  %to = getelementptr float, ptr addrspace(1) %b0, i64 %i
-  %x = load float, ptr addrspace(1) %from, align 4
-  %y = call float @air.)" + name +
-                                R"(.f32(float %x)
-  store float %y, ptr addrspace(1) %to, align 4
-  ret void
-)");
+  const std::string function_name = "@air." + name + ".f32(float";
+  const AirText air =
+      testing::unary("declare float " + function_name + ")", "  %y = call float " + function_name + " %x)\n");
   const OwnedFunction function(air);
   std::vector<float> out(in.size());
   Launch launch;

@@ -16,7 +16,9 @@ namespace anymps::metal {
 namespace {
 
 using testing::AirText;
+using testing::kLoadOwn;
 using testing::OwnedFunction;
+using testing::unary;
 
 // Runs "k" over `threads` in groups of `group` with these buffers, and returns the route it took.
 lower::Route run(const AirText& air, std::vector<void*> buffers, std::uint32_t threads, std::uint32_t group,
@@ -33,21 +35,6 @@ std::vector<float> counting(std::size_t count) {
   std::vector<float> values(count);
   std::iota(values.begin(), values.end(), 0.0F);
   return values;
-}
-
-constexpr const char* kLoadOwn = R"(
-  %i = zext i32 %thread_position_in_grid to i64
-  %from = getelementptr float, ptr addrspace(1) %b1, i64 %i
-  %to = getelementptr float, ptr addrspace(1) %b0, i64 %i
-  %x = load float, ptr addrspace(1) %from, align 4
-)";
-
-AirText unary(const std::string& outside, const std::string& compute) {
-  return AirText()
-      .buffers(2)
-      .builtin("thread_position_in_grid")
-      .outside(outside)
-      .body(kLoadOwn + compute + "  store float %y, ptr addrspace(1) %to, align 4\n  ret void\n");
 }
 
 TEST(Engine, APlainKernelIsALoopOverItsThreads) {

@@ -17,6 +17,12 @@ struct Geometry {
   std::array<std::uint32_t, 3> grid;         // threads
   std::array<std::uint32_t, 3> threadgroup;  // threads in a full one
   std::array<std::uint32_t, 3> groups;       // threadgroups
+
+  // Of the threadgroup with that number: they are counted along x first.
+  std::array<std::uint32_t, 3> group_at(std::uint64_t number) const {
+    return {static_cast<std::uint32_t>(number % groups[0]), static_cast<std::uint32_t>(number / groups[0] % groups[1]),
+            static_cast<std::uint32_t>(number / groups[0] / groups[1])};
+  }
 };
 
 // One simdgroup. A thread that suspends leaves its operand in `given` and where it waits in `waits`; before it resumes,

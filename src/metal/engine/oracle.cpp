@@ -70,17 +70,11 @@ class OraclePipeline final : public Pipeline {
         regroup_(kernel_.route == lower::Route::kThreadLoop && !sees_threadgroups(signature_, kernel_.threadgroup)) {}
 
   const Signature& signature() const override { return signature_; }
-  unsigned max_threads_per_threadgroup() const override { return signature_.max_total_threads.value_or(kMostThreads); }
-  std::size_t static_threadgroup_bytes() const override { return signature_.static_threadgroup_bytes; }
   lower::Route route() const override { return kernel_.route; }
 
   void launch(const Launch& launch, Size threads, Size group) override {
     if (launch.validate && !source_.options.validate) return validated().launch(launch, threads, group);
-    const std::uint64_t size = std::uint64_t{group[0]} * group[1] * group[2];
-    if (size == 0 || size > max_threads_per_threadgroup()) {
-      throw KernelError(signature_.kernel + ": a threadgroup of " + std::to_string(size) + " threads; it takes 1 to " +
-                        std::to_string(max_threads_per_threadgroup()));
-    }
+    check_threadgroup(group);
     check_bound(launch);
     // Nobody can tell, and a long loop is worth more than many short ones.
     if (regroup_) group = {std::min<std::uint32_t>(threads[0], kThreadsPerTask), 1, 1};
@@ -125,7 +119,7 @@ class OraclePipeline final : public Pipeline {
   }
 
   void run(void* const* bindings, const Geometry& geometry, std::size_t index, std::byte* memory) const {
-    const Size group = position_of(geometry, index);
+    const Size group = geometry.group_at(index);
     clear(memory);
     if (kernel_.route == lower::Route::kCoroutines) {
       run_threadgroup(reinterpret_cast<Spawn>(code_->entry()), kernel_.points, bindings, geometry, group, memory);
@@ -140,7 +134,7 @@ class OraclePipeline final : public Pipeline {
     std::byte* memory = threadgroup_memory(bytes);
     Validator validator({signature_, kernel_, launch, geometry, bindings, memory, bytes});
     for (std::uint64_t index = 0; index < groups; ++index) {
-      const Size group = position_of(geometry, index);
+      const Size group = geometry.group_at(index);
       if (!validator.begin(group)) break;
       clear(memory);
       run_threadgroup(reinterpret_cast<Spawn>(code_->entry()), kernel_.points, bindings.data(), geometry, group, memory,
@@ -149,12 +143,6 @@ class OraclePipeline final : public Pipeline {
     std::vector<ValidationReport> reports = validator.finish();
     if (launch.reports == nullptr) return publish(std::move(reports));
     std::ranges::move(reports, std::back_inserter(*launch.reports));
-  }
-
-  static Size position_of(const Geometry& geometry, std::size_t index) {
-    return {static_cast<std::uint32_t>(index % geometry.groups[0]),
-            static_cast<std::uint32_t>(index / geometry.groups[0] % geometry.groups[1]),
-            static_cast<std::uint32_t>(index / geometry.groups[0] / geometry.groups[1])};
   }
 
   void clear(std::byte* memory) const {

@@ -369,7 +369,7 @@ void Validator::add_race(const Access& access, const Conflict& conflict) {
   describe_argument(*report, access);
   const Stamp& earlier = conflict.earlier;
   report->text += "  nothing orders it after the " + std::string(name_of(table_.sites[earlier.site].kind)) + " by " +
-                  where(earlier.site, earlier.thread, group_of(earlier.group)) + "\n";
+                  where(earlier.site, earlier.thread, launch_.geometry.group_at(earlier.group - 1)) + "\n";
 }
 
 void Validator::describe_argument(ValidationReport& report, const Access& access) const {
@@ -396,12 +396,6 @@ void Validator::describe_argument(ValidationReport& report, const Access& access
                  std::to_string(report.offset);
   if (range.end != UINTPTR_MAX) report.text += " of " + std::to_string(range.end - range.begin);
   report.text += "\n";
-}
-
-Position Validator::group_of(std::uint32_t number) const {
-  const Position& groups = launch_.geometry.groups;
-  const std::uint32_t index = number - 1;
-  return {index % groups[0], index / groups[0] % groups[1], index / groups[0] / groups[1]};
 }
 
 Position Validator::position_of(std::uint32_t thread, Position group) const {

@@ -96,7 +96,6 @@ class Validator final : public Watcher {
   void add(Fault fault, const Access& access, const std::string& consequence);
   void add_race(const Access& access, const Conflict& conflict);
   void describe_argument(ValidationReport& report, const Access& access) const;
-  std::array<std::uint32_t, 3> group_of(std::uint32_t number) const;
   std::array<std::uint32_t, 3> position_of(std::uint32_t thread, std::array<std::uint32_t, 3> group) const;
   std::string where(std::uint32_t site, std::uint32_t thread, std::array<std::uint32_t, 3> group) const;
 

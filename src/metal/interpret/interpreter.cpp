@@ -91,16 +91,10 @@ class InterpretedPipeline final : public Pipeline {
   }
 
   const Signature& signature() const override { return signature_; }
-  unsigned max_threads_per_threadgroup() const override { return signature_.max_total_threads.value_or(kMostThreads); }
-  std::size_t static_threadgroup_bytes() const override { return signature_.static_threadgroup_bytes; }
   lower::Route route() const override { return lower::Route::kCoroutines; }  // threads can meet
 
   void launch(const Launch& launch, Size threads, Size group) override {
-    const std::uint64_t size = std::uint64_t{group[0]} * group[1] * group[2];
-    if (size == 0 || size > max_threads_per_threadgroup()) {
-      memory_.refuse("a threadgroup of " + std::to_string(size) + " threads; it takes 1 to " +
-                     std::to_string(max_threads_per_threadgroup()));
-    }
+    check_threadgroup(group);
     // The threadgroup's memory is there once.
     const std::lock_guard lock(mutex_);
     const engine::FlushDenormals flush(signature_.denorms_disabled);

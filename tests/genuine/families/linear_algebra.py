@@ -5,8 +5,9 @@ import math
 import torch
 from harness import Check, checks
 from inputs import DTYPES, ordinary
+from launch import widest
 from packing import by_groups, mps, packed, padded, rounding, with_specials, words
-from sums import close, wide
+from sums import close
 
 TILE = 16
 SCALES = {"float": (1.5, -0.75), "int": (3, -2), "complex": (1.5 - 0.5j, 0.25 + 2j)}
@@ -37,7 +38,7 @@ def alpha_beta(dtype):
 
 
 def bound_of(a, b):
-    return float((wide(a).abs().double().nan_to_num(0, 0, 0) @ wide(b).abs().double()).max())
+    return float((widest(a).abs().double().nan_to_num(0, 0, 0) @ widest(b).abs().double()).max())
 
 
 @checks(r"(?P<what>matmul|addmm)_(?P<type>\w+)")
@@ -58,14 +59,14 @@ def two_dimensions(kernel, match):
         out = torch.empty(rows, columns, dtype=dtype, device="mps")
         sizes = words(rows, inner, columns)
         strides = [*a.stride(), *b.stride(), *out.stride()]
-        expected, bound = wide(a) @ wide(b), bound_of(a, b)
+        expected, bound = widest(a) @ widest(b), bound_of(a, b)
         grid = (math.ceil(columns / TILE), math.ceil(rows / TILE), 1)
         operands = [mps(a.t()).t(), mps(b), out]
         if match["what"] == "addmm":
             bias = product_inputs(dtype, columns).expand(rows, columns)
             alpha, beta, factors = alpha_beta(dtype)
-            expected = alpha * expected + beta * wide(bias)
-            bound = abs(alpha) * bound + abs(beta) * float(wide(bias).abs().max())
+            expected = alpha * expected + beta * widest(bias)
+            bound = abs(alpha) * bound + abs(beta) * float(widest(bias).abs().max())
             strides += bias.stride()
             operands += [mps(bias[0]), factors]
         by_groups(kernel, *operands, longs(*strides), sizes, grid=grid, group=(TILE, TILE, 1))
@@ -81,7 +82,7 @@ def batches(kernel, match):
         b = product_inputs(dtype, count, inner, columns)
         shape = (rows, columns) if what == "addbmm" else (count, rows, columns)
         out = torch.empty(shape, dtype=dtype, device="mps")
-        expected, bound = wide(a) @ wide(b), bound_of(a, b)
+        expected, bound = widest(a) @ widest(b), bound_of(a, b)
         strides = [*reversed(a.stride()), *reversed(b.stride()), out.stride(-1), out.stride(-2), out.stride(0)]
         operands = [mps(a.transpose(1, 2)).transpose(1, 2), mps(b), out]
         if what == "addbmm":
@@ -89,8 +90,8 @@ def batches(kernel, match):
         if what != "bmm":
             bias = product_inputs(dtype, columns).expand(shape)
             alpha, beta, factors = alpha_beta(dtype)
-            expected = alpha * expected + beta * wide(bias)
-            bound = abs(alpha) * bound + abs(beta) * float(wide(bias).abs().max())
+            expected = alpha * expected + beta * widest(bias)
+            bound = abs(alpha) * bound + abs(beta) * float(widest(bias).abs().max())
             strides += [bias.stride(-1), bias.stride(-2), bias.stride(0)]
             operands += [mps(bias.reshape(-1, columns)[0]), factors]
         grid = (math.ceil(columns / TILE), math.ceil(rows / TILE), 1 if what == "addbmm" else count)

@@ -4,10 +4,9 @@ import torch
 from harness import Check, checks
 from inputs import DTYPES, whole
 from launch import blank, ceil_div, round_up
-from packing import packed
+from packing import HALF_STEP, packed
 
 TYPE = r"float|half|bfloat"
-ROUNDING = {torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
 EPS = 1e-5
 # Of floats, a few roundings on the way: the mean, the variance, its root, and the product with it.
 NEAR = 8 * 2.0**-24
@@ -25,7 +24,7 @@ def close(what: str, got: torch.Tensor, expected: torch.Tensor, roundings: int =
     expected = expected.to(dtype)
     atol = NEAR * float(expected[expected.isfinite()].double().abs().max())
     # The double was rounded once itself, hence two for each.
-    return Check(what, got, expected, rtol=NEAR + 2 * roundings * ROUNDING[dtype], atol=atol)
+    return Check(what, got, expected, rtol=NEAR + 2 * roundings * HALF_STEP[dtype], atol=atol)
 
 
 @checks(rf"layer_norm_(?P<form>single_row|looped)_(?P<type>{TYPE})")

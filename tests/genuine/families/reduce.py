@@ -7,13 +7,12 @@ import torch
 from harness import Check, checks
 from inputs import DTYPES, hard, ordinary, whole
 from launch import blank, ceil_div, flushed, round_up, strides_of, widest
-from packing import DIMS, packed, padded
+from packing import DIMS, HALF_STEP, packed, padded
 
 TYPE = r"float2|half2|float|half|bfloat|int|long|short|char|uchar|bool"
 TYPES = rf"(?P<source>{TYPE})_(?P<target>{TYPE})"
 MOST_THREADS = 1024
 SIMD = 32
-ROUNDING = {torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
 
 
 def params(p: float, x: torch.Tensor, out_shape, reduced: int) -> torch.Tensor:
@@ -233,5 +232,5 @@ def norm_any(kernel, match):
             kernel(x.to("mps"), out, params(p, x, (count, 1), reduced), threads=count * group, group_size=group)
             # Exact but for pow (16 ulp each way) and for the modulus of a complex number (hypot).
             exact = p in (0.0, float("inf"), float("-inf"), 1.0, 2.0) and not source.is_complex
-            rtol = 0.0 if exact else 64 * 2.0**-24 + 2 * ROUNDING[target]
+            rtol = 0.0 if exact else 64 * 2.0**-24 + 2 * HALF_STEP[target]
             yield Check(f"{count} of {reduced}, p {p}", out.cpu().squeeze(1), norm(x, p).to(target), rtol=rtol)

@@ -124,6 +124,15 @@ def sort_blocks(kernel, match):
         yield from pairs(f"down {descending}", values, indices, expected, index)
 
 
+def outputs(match, size: int, block: int):
+    """What the step writes of a row: all, or in a "topk" form a window. The tensors, and the argument that says so."""
+    offset, count = (3, block) if match["top"] else (0, size)
+    values = blank(DTYPES[match["type"]], ROWS, count)
+    indices = blank(torch.int64 if match["final"] else index_type(match), ROWS, count)
+    window = [packed("ii", offset, count)] if match["top"] else []
+    return slice(offset, offset + count), values, indices, window
+
+
 @checks(rf"mb_merge_(?P<final>final_)?(?P<top>topk_)?(?P<key>fkey_)?{MERGE}{U16}")
 def merge(kernel, match):
     dtype, group = DTYPES[match["type"]], int(match["group"])
@@ -137,17 +146,14 @@ def merge(kernel, match):
         down = descending and not match["key"]
         before, after = in_runs(order_by, block, down), in_runs(order_by, 2 * block, down)
         given = order_by.gather(-1, before).to(WORDS[x.element_size()]) if match["key"] else take(x, before)
-        offset, count = (3, block) if match["top"] else (0, size)
-        values = blank(dtype, ROWS, count)
-        indices = blank(torch.int64 if match["final"] else index_type(match), ROWS, count)
-        window = [packed("ii", offset, count)] if match["top"] else []
+        part, values, indices, window = outputs(match, size, block)
         kernel(
             *(given.to("mps"), before.to(index_type(match)).to("mps"), values, indices),
             *(packed("iii", size, 2, blocks), packed("?", descending), *window),
             threads=(blocks * group, ROWS, 1),
             group_size=(group, 1, 1),
         )
-        after = after[:, offset : offset + count]
+        after = after[:, part]
         yield from pairs(f"down {descending}", values, indices, take(x, after), after)
 
 
@@ -212,16 +218,13 @@ def radix_scatter(kernel, match):
             digits = radix_key(x, descending) >> shift & (1 << bits) - 1
             counts = histogram(digits, block, bits)
             offsets = (counts if match["fused"] else before_each(counts)).int()
-            offset, count = (3, block) if match["top"] else (0, size)
-            values = blank(dtype, ROWS, count)
-            indices = blank(torch.int64 if match["final"] else index_type(match), ROWS, count)
-            window = [packed("ii", offset, count)] if match["top"] else []
+            part, values, indices, window = outputs(match, size, block)
             kernel(
                 *(x.to("mps"), before.to(index_type(match)).to("mps"), values, indices, offsets.to("mps")),
                 *(packed("iii", size, blocks, shift), packed("??", descending, first), *window),
                 threads=(blocks * group, ROWS, 1),
                 group_size=(group, 1, 1),
             )
-            moved = in_runs(digits, size, False)[:, offset : offset + count]
+            moved = in_runs(digits, size, False)[:, part]
             index = moved if first else before.gather(-1, moved)
             yield from pairs(f"digit at {shift}, down {descending}", values, indices, take(x, moved), index)

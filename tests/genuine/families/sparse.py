@@ -3,8 +3,9 @@
 import torch
 from harness import Check, checks
 from inputs import DTYPES, ordinary
+from launch import widest
 from packing import mps, packed, rounding, words
-from sums import close, wide
+from sums import close
 
 COUNT = 300
 LANES = 32  # of a simdgroup: the widest group that the host code asks for here
@@ -142,7 +143,7 @@ def batched_product(kernel, match):
             group_size=(group, 1, 1),
         )
         which = torch.searchsorted(pointers, torch.arange(COUNT), right=True) - 1
-        products = wide(values)[:, None] * wide(dense)[which, columns]
+        products = widest(values)[:, None] * widest(dense)[which, columns]
         expected = torch.zeros(batch, height, width, dtype=products.dtype).index_put((which, rows), products, True)
         yield close(f"width {width}", out, expected, 20, 20 * float(products.abs().max()))
 
@@ -170,9 +171,9 @@ def product_and_sum(kernel, match):
             threads=(width, 1, height),
             group_size=(LANES, 1, 1),
         )
-        products = wide(values)[:, None] * wide(dense)[indices[1]]
+        products = widest(values)[:, None] * widest(dense)[indices[1]]
         sums = torch.zeros(height, width, dtype=products.dtype).index_add(0, indices[0], products)
-        expected = wide(added) * (int(beta) if whole else beta) + sums * (int(alpha) if whole else alpha)
+        expected = widest(added) * (int(beta) if whole else beta) + sums * (int(alpha) if whole else alpha)
         yield close(f"{alpha} and {beta}", out, expected, 10, 30 * float(products.abs().max()))
 
 
@@ -193,7 +194,7 @@ def dense_times_sparse(kernel, match):
         threads=(columns, 1, COUNT),
         group_size=(columns, 1, 1),
     )
-    expected = wide(values) * wide(dense)[indices[0], indices[1]]
+    expected = widest(values) * widest(dense)[indices[0], indices[1]]
     # One product; a complex one is a sum of two, of which the first may be fused into the second.
     yield close("products", out, expected, 2, float(expected.abs().max()) if dtype.is_complex else 0.0)
 
@@ -235,7 +236,7 @@ def gather_and_multiply(kernel, match):
         group_size=(LANES, 1, 1),
     )
     yield Check("indices", out_indices, indices[:, of_left])
-    expected = wide(left)[of_left] * wide(right)[of_right]
+    expected = widest(left)[of_left] * widest(right)[of_right]
     yield close("products", out, expected, 2, float(expected.abs().max()) if dtype.is_complex else 0.0)
 
 
