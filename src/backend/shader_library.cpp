@@ -4,12 +4,17 @@
 #include <ATen/native/mps/MetalShaderLibrary.h>
 #include <c10/metal/error.h>
 #include <c10/util/Exception.h>
+#include <fmt/args.h>
+#include <fmt/format.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "backend/memory.h"
@@ -84,6 +89,17 @@ MTLLibrary_t load(std::span<const std::byte> bytes, const std::string& otherwise
   } catch (const std::exception& error) {
     TORCH_CHECK(false, otherwise, error.what());
   }
+}
+
+// As PyTorch asks Metal for it on macOS 15: safe mathematics unless PYTORCH_MPS_FAST_MATH is set.
+metal::frontend::SourceOptions source_options() {
+  static const bool fast_math = [] {
+    const char* value = std::getenv("PYTORCH_MPS_FAST_MATH");
+    return value != nullptr && std::string_view(value) != "0";
+  }();
+  metal::frontend::SourceOptions options;
+  options.fast_math = fast_math;
+  return options;
 }
 
 }  // namespace
@@ -185,7 +201,9 @@ void MetalKernelFunction::dispatch(c10::ArrayRef<uint64_t> length, c10::Optional
 
 MetalShaderLibrary::~MetalShaderLibrary() {
   for (auto& [name, made] : cplMap) release(handle(made.first));
-  delete handle_of_library(library);
+  std::set<MTLLibrary_t> libraries = {library};
+  for (const auto& [params, made] : libMap) libraries.insert(made);
+  for (MTLLibrary_t made : libraries) delete handle_of_library(made);
 }
 
 std::vector<std::string> MetalShaderLibrary::getFunctionNames() {
@@ -219,24 +237,40 @@ MTLLibrary_t MetalShaderLibrary::getLibrary() {
   return library;
 }
 
-MTLLibrary_t MetalShaderLibrary::getLibrary(const std::initializer_list<std::string>&) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "anymps does not fill parameters into shader sources yet (docs/limits.md)");
+MTLLibrary_t MetalShaderLibrary::getLibrary(const std::initializer_list<std::string>& params) {
+  TORCH_INTERNAL_ASSERT(nparams == params.size());
+  std::string key;
+  fmt::dynamic_format_arg_store<fmt::format_context> arguments;
+  for (const std::string& param : params) {
+    key += ":" + param;
+    arguments.push_back(param);
+  }
+  MTLLibrary_t& made = libMap[key];
+  if (made == nullptr) made = compileLibrary(fmt::vformat(shaderSource, arguments));
+  return made;
 }
 
-MTLLibrary_t MetalShaderLibrary::compileLibrary(const std::string&) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false,
-                              "anymps has no compiler for Metal source yet: torch.mps.compile_shader is listed in "
-                              "docs/limits.md; torch.mps.load_metallib takes compiled libraries");
+MTLLibrary_t MetalShaderLibrary::compileLibrary(const std::string& source) {
+  try {
+    library = new LibraryHandle{metal_door().compile(source, source_options())};
+  } catch (const anymps::metal::frontend::CompileError& error) {
+    C10_THROW_ERROR(SyntaxError, error.what());
+  } catch (const std::exception& error) {
+    TORCH_CHECK(false, "Failed to create metal library, error: ", error.what());
+  }
+  return library;
 }
 
 std::pair<MTLComputePipelineState_t, MTLFunction_t> MetalShaderLibrary::getLibraryPipelineState(
     MTLLibrary_t lib, const std::string& name) {
-  const auto found = cplMap.find(name);
+  const std::string key = fmt::format("{}:{}", lib, name);
+  const auto found = cplMap.find(key);
   if (found != cplMap.end()) return found->second;
-  TORCH_CHECK(hasFunction(name), "Failed to create function state object for: ", name);
+  anymps::metal::LoadedLibrary& loaded = *handle_of_library(lib)->library;
+  TORCH_CHECK(loaded.has(name), "Failed to create function state object for: ", name);
   try {
-    auto* made = new PipelineHandle{handle_of_library(lib)->library->pipeline(name)};
-    return cplMap[name] = {made, made};
+    auto* made = new PipelineHandle{loaded.pipeline(name)};
+    return cplMap[key] = {made, made};
   } catch (const std::exception& error) {
     TORCH_CHECK(false, "Failed to created pipeline state object, error: ", error.what());
   }

@@ -5,8 +5,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "metal/frontend/source.h"
 #include "metal/pipeline.h"
 
 namespace anymps::gpu {
@@ -20,6 +22,7 @@ class LoadedLibrary {
  public:
   virtual ~LoadedLibrary() = default;
   virtual std::vector<std::string> kernels() const = 0;
+  virtual bool has(const std::string& kernel) const = 0;
   // Throws std::exception where there is no such kernel or it cannot be run. Thread-safe; the same name gives the same
   // pipeline.
   virtual std::shared_ptr<Pipeline> pipeline(const std::string& kernel) = 0;
@@ -30,6 +33,8 @@ class Door {
   virtual ~Door() = default;
   // Throws std::exception for bytes that are no library.
   virtual std::unique_ptr<LoadedLibrary> load(std::span<const std::byte> bytes) = 0;
+  // Compiles Metal source. Throws frontend::CompileError, and other std::exceptions for what is not the source's fault.
+  virtual std::unique_ptr<LoadedLibrary> compile(std::string_view source, const frontend::SourceOptions& options) = 0;
   // Whose threads run kernels; it must outlive every launch.
   virtual void set_executor(gpu::Executor* executor) = 0;
   // What the sanitiser found since the last call, in launches that did not collect it themselves.
@@ -37,7 +42,7 @@ class Door {
 };
 
 // Changes with every change of the classes above: both sides are built together, or not used together.
-inline constexpr unsigned kDoorVersion = 4;
+inline constexpr unsigned kDoorVersion = 5;
 // The library's only symbol of ours: the door, or nullptr for another version.
 inline constexpr char kDoorSymbol[] = "anymps_metal_door";
 using OpenDoor = Door* (*)(unsigned version);

@@ -318,6 +318,20 @@ std::string_view name_of(ArgumentKind kind) {
   return "unknown";
 }
 
+std::optional<ArgumentKind> builtin_named(std::string_view name) {
+  for (const KindEntry& entry : kKinds) {
+    if (entry.name == name && !is_bound(entry.kind)) return entry.kind;
+  }
+  return std::nullopt;
+}
+
+unsigned most_components(ArgumentKind kind) {
+  for (const KindEntry& entry : kKinds) {
+    if (entry.kind == kind) return entry.components;
+  }
+  return 0;
+}
+
 std::string_view name_of(Access access) {
   switch (access) {
     case Access::kRead:

@@ -53,6 +53,10 @@ enum class ArgumentKind {
 // Metal's word: "buffer", "thread_position_in_grid", ...
 std::string_view name_of(ArgumentKind kind);
 
+// What a launch fills in and Metal's attribute of this name asks for; the most components that such an argument has.
+std::optional<ArgumentKind> builtin_named(std::string_view name);
+unsigned most_components(ArgumentKind kind);
+
 // Whether it is bound by index; the others are filled in by the launch.
 constexpr bool is_bound(ArgumentKind kind) { return kind <= ArgumentKind::kThreadgroupBuffer; }
 

@@ -1,0 +1,12 @@
+// How what Metal says in attributes is carried through Clang: as `annotate` attributes whose text is this prefix and
+// Metal's word, with the attribute's arguments behind it.
+#pragma once
+
+namespace anymps::metal::frontend {
+
+inline constexpr char kAnnotationPrefix[] = "metal.";
+
+// The section of threadgroup variables without an initialiser, whose memory is not cleared.
+inline constexpr char kUninitialisedSection[] = "metal.uninitialised";
+
+}  // namespace anymps::metal::frontend

@@ -1,0 +1,16 @@
+// Kernels as AIR has them: a function whose parameters are pointers and places in the launch, with metadata that says
+// which. It calls the function that Clang made of the source.
+#pragma once
+
+#include "metal/frontend/kernels.h"
+
+namespace anymps::metal::frontend {
+
+struct ModuleVersion {
+  unsigned metal = 320;  // as __METAL_VERSION__
+  bool fast_math = false;
+};
+
+void add_entries(llvm::Module& module, const Declarations& declarations, const ModuleVersion& version);
+
+}  // namespace anymps::metal::frontend

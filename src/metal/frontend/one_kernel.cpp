@@ -1,0 +1,230 @@
+#include "metal/frontend/one_kernel.h"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/InferAddressSpaces.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include <memory>
+#include <set>
+#include <stdexcept>
+
+namespace anymps::metal::frontend {
+namespace {
+
+constexpr llvm::StringLiteral kConstructors = "llvm.global_ctors";
+
+void check(llvm::Error error) {
+  if (error) throw std::runtime_error(llvm::toString(std::move(error)));
+}
+
+// Everything that is used from some functions on. Bodies are read as they are reached.
+class Needed {
+ public:
+  void add(llvm::GlobalValue& value) {
+    if (!found_.insert(&value).second) return;
+    open_.push_back(&value);
+  }
+  void follow() {
+    while (!open_.empty()) {
+      llvm::GlobalValue* value = open_.pop_back_val();
+      check(value->materialize());
+      if (auto* global = llvm::dyn_cast<llvm::GlobalVariable>(value)) {
+        if (global->hasInitializer()) see(*global->getInitializer());
+      } else if (auto* function = llvm::dyn_cast<llvm::Function>(value)) {
+        for (const llvm::Instruction& instruction : llvm::instructions(*function)) {
+          for (const llvm::Use& operand : instruction.operands()) {
+            if (auto* constant = llvm::dyn_cast<llvm::Constant>(operand.get())) see(*constant);
+          }
+        }
+      }
+    }
+  }
+  bool has(const llvm::GlobalValue& value) const { return found_.contains(&value); }
+
+ private:
+  void see(llvm::Constant& constant) {
+    if (auto* global = llvm::dyn_cast<llvm::GlobalValue>(&constant)) return add(*global);
+    if (!seen_.insert(&constant).second) return;
+    for (llvm::Use& operand : constant.operands()) see(*llvm::cast<llvm::Constant>(operand.get()));
+  }
+
+  std::set<const llvm::GlobalValue*> found_;
+  std::set<const llvm::Constant*> seen_;
+  llvm::SmallVector<llvm::GlobalValue*> open_;
+};
+
+template <typename Range>
+void drop_unneeded(Range&& values, const Needed& needed) {
+  for (llvm::GlobalValue& value : llvm::make_early_inc_range(values)) {
+    if (needed.has(value)) continue;
+    value.replaceAllUsesWith(llvm::PoisonValue::get(value.getType()));
+    if (auto* function = llvm::dyn_cast<llvm::Function>(&value)) function->deleteBody();
+    value.eraseFromParent();
+  }
+}
+
+// Of `!air.kernel` the node of this one.
+void keep_description(llvm::Module& module, const llvm::Function& entry) {
+  llvm::NamedMDNode* all = module.getNamedMetadata("air.kernel");
+  llvm::MDNode* own = nullptr;
+  for (llvm::MDNode* node : all->operands()) {
+    const auto* function = llvm::mdconst::dyn_extract_or_null<llvm::Function>(node->getOperand(0));
+    if (function == &entry) own = node;
+  }
+  all->clearOperands();
+  if (own != nullptr) all->addOperand(own);
+}
+
+// Of `!air.function_constants` those that are used.
+void keep_constants(llvm::Module& module, const Needed& needed) {
+  llvm::NamedMDNode* all = module.getNamedMetadata("air.function_constants");
+  if (all == nullptr) return;
+  llvm::SmallVector<llvm::MDNode*> own;
+  for (llvm::MDNode* node : all->operands()) {
+    const auto* global = llvm::mdconst::dyn_extract_or_null<llvm::GlobalVariable>(node->getOperand(0));
+    if (global != nullptr && needed.has(*global)) own.push_back(node);
+  }
+  all->clearOperands();
+  for (llvm::MDNode* node : own) all->addOperand(node);
+}
+
+class Passes {
+ public:
+  Passes() : builder_(nullptr, tuning()) {
+    builder_.registerModuleAnalyses(modules_);
+    builder_.registerCGSCCAnalyses(components_);
+    builder_.registerFunctionAnalyses(functions_);
+    builder_.registerLoopAnalyses(loops_);
+    builder_.crossRegisterProxies(loops_, functions_, components_, modules_);
+  }
+
+  void run(llvm::Module& module) {
+    llvm::ModulePassManager passes;
+    passes.addPass(llvm::AlwaysInlinerPass());
+    passes.addPass(llvm::GlobalDCEPass());
+    llvm::FunctionPassManager simplify;
+    simplify.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    simplify.addPass(llvm::EarlyCSEPass());
+    simplify.addPass(llvm::InferAddressSpacesPass(0));
+    simplify.addPass(
+        builder_.buildFunctionSimplificationPipeline(llvm::OptimizationLevel::O2, llvm::ThinOrFullLTOPhase::None));
+    simplify.addPass(llvm::InferAddressSpacesPass(0));
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(simplify)));
+    passes.addPass(llvm::GlobalDCEPass());
+    passes.run(module, modules_);
+  }
+
+ private:
+  static llvm::PipelineTuningOptions tuning() {
+    llvm::PipelineTuningOptions options;
+    options.LoopVectorization = false;
+    options.SLPVectorization = false;
+    return options;
+  }
+
+  llvm::LoopAnalysisManager loops_;
+  llvm::FunctionAnalysisManager functions_;
+  llvm::CGSCCAnalysisManager components_;
+  llvm::ModuleAnalysisManager modules_;
+  llvm::PassBuilder builder_;
+};
+
+// Metal's buffers do not overlap: each is a scope of its own, as Apple's compiler says it.
+void say_what_does_not_alias(llvm::Function& entry) {
+  llvm::MDBuilder builder(entry.getContext());
+  llvm::MDNode* domain = builder.createAnonymousAliasScopeDomain("air-alias-scopes(" + entry.getName().str() + ")");
+  std::vector<llvm::MDNode*> scopes(entry.arg_size());
+  for (llvm::Argument& argument : entry.args()) {
+    if (!argument.getType()->isPointerTy()) continue;
+    scopes[argument.getArgNo()] = builder.createAnonymousAliasScope(
+        domain, "air-alias-scope-arg(" + std::to_string(argument.getArgNo()) + ")");
+  }
+  for (llvm::Instruction& instruction : llvm::instructions(entry)) {
+    const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
+    const auto* argument = pointer == nullptr ? nullptr : llvm::dyn_cast<llvm::Argument>(llvm::getUnderlyingObject(pointer));
+    if (argument == nullptr) continue;
+    llvm::SmallVector<llvm::Metadata*> others;
+    for (const llvm::Argument& other : entry.args()) {
+      if (&other != argument && scopes[other.getArgNo()] != nullptr) others.push_back(scopes[other.getArgNo()]);
+    }
+    llvm::LLVMContext& context = entry.getContext();
+    instruction.setMetadata(llvm::LLVMContext::MD_alias_scope,
+                            llvm::MDNode::get(context, {scopes[argument->getArgNo()]}));
+    if (!others.empty()) instruction.setMetadata(llvm::LLVMContext::MD_noalias, llvm::MDNode::get(context, others));
+  }
+}
+
+void refuse_recursion(const llvm::Function& entry) {
+  for (const llvm::Instruction& instruction : llvm::instructions(entry)) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    if (call == nullptr) continue;
+    const llvm::Function* callee = call->getCalledFunction();
+    if (callee == nullptr) throw std::runtime_error("it calls a function by a pointer, which Metal's kernels cannot");
+    if (!callee->isDeclaration()) {
+      throw std::runtime_error("it calls a function that calls itself, which Metal does not allow: " + callee->getName().str());
+    }
+    if (!callee->isIntrinsic() && !callee->getName().starts_with("air.")) {
+      throw std::runtime_error("undefined symbol: " + callee->getName().str());
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::byte> extract_kernel(std::span<const std::byte> program, const std::string& name) {
+  llvm::LLVMContext context;
+  const llvm::StringRef bytes(reinterpret_cast<const char*>(program.data()), program.size());
+  auto read = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bytes, "program"), context);
+  if (!read) throw std::runtime_error(llvm::toString(read.takeError()));
+  llvm::Module& module = **read;
+  check(module.materializeMetadata());
+  llvm::Function* entry = module.getFunction(name);
+  if (entry == nullptr) throw std::runtime_error("there is no kernel " + name);
+
+  Needed needed;
+  needed.add(*entry);
+  if (llvm::GlobalVariable* constructors = module.getNamedGlobal(kConstructors)) needed.add(*constructors);
+  needed.follow();
+  keep_description(module, *entry);
+  keep_constants(module, needed);
+  drop_unneeded(module.functions(), needed);
+  drop_unneeded(module.globals(), needed);
+
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || &function == entry || function.getName().starts_with("_GLOBAL__sub_I")) continue;
+    function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    function.removeFnAttr(llvm::Attribute::NoInline);
+    function.removeFnAttr(llvm::Attribute::OptimizeNone);
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
+  for (llvm::GlobalVariable& global : module.globals()) {
+    if (!global.isDeclaration() && global.getName() != kConstructors) global.setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
+  module.setModuleIdentifier(name);
+  module.setSourceFileName(name);
+  Passes().run(module);
+  refuse_recursion(*entry);
+  say_what_does_not_alias(*entry);
+
+  std::string out;
+  llvm::raw_string_ostream stream(out);
+  llvm::WriteBitcodeToFile(module, stream);
+  stream.flush();
+  const auto* begin = reinterpret_cast<const std::byte*>(out.data());
+  return {begin, begin + out.size()};
+}
+
+}  // namespace anymps::metal::frontend

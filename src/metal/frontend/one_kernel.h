@@ -1,0 +1,15 @@
+// A kernel by itself: what it needs of its program's module, in one function, optimised as AIR is when it is shipped.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace anymps::metal::frontend {
+
+// `program` is the bitcode of a module with entries (entries.h). Throws std::runtime_error for what a GPU cannot run,
+// such as recursion.
+std::vector<std::byte> extract_kernel(std::span<const std::byte> program, const std::string& name);
+
+}  // namespace anymps::metal::frontend

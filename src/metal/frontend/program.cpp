@@ -1,0 +1,96 @@
+#include "metal/frontend/program.h"
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include "gpu/code_version.h"
+#include "gpu/compile_cache.h"
+#include "metal/frontend/files.h"
+#include "metal/frontend/one_kernel.h"
+
+namespace anymps::metal::frontend {
+namespace {
+
+std::string text_of(const SourceOptions& options) {
+  std::string text = options.name + "\n" + std::to_string(options.version) + (options.fast_math ? " fast" : "");
+  for (const std::string& folder : options.folders) text += "\n-I" + folder;
+  for (const auto& [name, value] : options.defines) text += "\n-D" + name + "=" + value;
+  return text;
+}
+
+gpu::Blob cached(const char* kind, const std::string& source, const std::string& how, const std::function<gpu::Blob()>& make) {
+  static const std::string version = gpu::version_of_code(reinterpret_cast<const void*>(&text_of)) + hash_of_headers();
+  const gpu::CacheKey key({.kind = kind,
+                           .input = std::as_bytes(std::span(source.data(), source.size())),
+                           .options = how,
+                           .target = "air",
+                           .version = version});
+  return gpu::compile_cache().get_or_make(key, make);
+}
+
+// In the cache: the names, each ended by a zero, an empty one, the warnings and a zero, then the module.
+std::string pack(const CompiledSource& compiled) {
+  std::string bytes;
+  for (const std::string& name : compiled.kernels) bytes += name + '\0';
+  bytes += '\0';
+  bytes += compiled.warnings + '\0';
+  bytes.append(reinterpret_cast<const char*>(compiled.module.data()), compiled.module.size());
+  return bytes;
+}
+
+struct Unpacked {
+  std::vector<std::string> kernels;
+  std::string warnings;
+  std::span<const std::byte> module;
+};
+Unpacked unpack(std::span<const std::byte> bytes) {
+  Unpacked unpacked;
+  const char* at = reinterpret_cast<const char*>(bytes.data());
+  const char* end = at + bytes.size();
+  const auto next = [&] {
+    const char* stop = std::find(at, end, '\0');
+    std::string text(at, stop);
+    at = stop == end ? end : stop + 1;
+    return text;
+  };
+  for (std::string name = next(); !name.empty(); name = next()) unpacked.kernels.push_back(std::move(name));
+  unpacked.warnings = next();
+  unpacked.module = std::as_bytes(std::span(at, static_cast<std::size_t>(end - at)));
+  return unpacked;
+}
+
+}  // namespace
+
+Program::Program(std::string_view source, SourceOptions options) : source_(source), options_(std::move(options)) {
+  const gpu::Blob blob = compiled();
+  Unpacked unpacked = unpack(blob.bytes());
+  kernels_ = std::move(unpacked.kernels);
+  warnings_ = std::move(unpacked.warnings);
+  if (!options_.folders.empty()) kept_ = blob;
+}
+
+gpu::Blob Program::compiled() const {
+  if (kept_) return *kept_;
+  const auto make = [&] {
+    const std::string packed = pack(compile_source(source_, options_));
+    return gpu::Blob::copy_of(std::as_bytes(std::span(packed.data(), packed.size())));
+  };
+  return options_.folders.empty() ? cached("metal-program", source_, text_of(options_), make) : make();
+}
+
+std::vector<std::byte> Program::air_of(const std::string& kernel) const {
+  const auto make = [&] {
+    const gpu::Blob program = compiled();
+    try {
+      return gpu::Blob::copy_of(extract_kernel(unpack(program.bytes()).module, kernel));
+    } catch (const std::runtime_error& error) {
+      throw CompileError(options_.name + ": error: kernel '" + kernel + "': " + error.what() + "\n");
+    }
+  };
+  const gpu::Blob air = kept_ ? make() : cached("metal-kernel", source_, text_of(options_) + "\n" + kernel, make);
+  return {air.bytes().begin(), air.bytes().end()};
+}
+
+}  // namespace anymps::metal::frontend

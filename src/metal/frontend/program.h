@@ -1,0 +1,36 @@
+// A program of Metal kernels: compiled when it is made, or found compiled; each kernel is made when it is asked for.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/blob.h"
+#include "metal/frontend/source.h"
+
+namespace anymps::metal::frontend {
+
+class Program {
+ public:
+  // Throws CompileError.
+  Program(std::string_view source, SourceOptions options);
+
+  const std::vector<std::string>& kernels() const { return kernels_; }
+  const std::string& warnings() const { return warnings_; }
+
+  // A module of AIR with this kernel, as bitcode. Throws CompileError for what is found only then, such as recursion.
+  std::vector<std::byte> air_of(const std::string& kernel) const;
+
+ private:
+  gpu::Blob compiled() const;
+
+  std::string source_;
+  SourceOptions options_;
+  std::optional<gpu::Blob> kept_;  // where folders are included from, whose files may change
+  std::vector<std::string> kernels_;
+  std::string warnings_;
+};
+
+}  // namespace anymps::metal::frontend

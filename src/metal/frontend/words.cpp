@@ -1,0 +1,436 @@
+#include "metal/frontend/words.h"
+
+#include <clang/Basic/CharInfo.h>
+#include <clang/Basic/DiagnosticIDs.h>
+#include <clang/Lex/Preprocessor.h>
+#include <clang/Lex/Token.h>
+#include <llvm/ADT/StringSwitch.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "metal/frontend/annotations.h"
+
+namespace anymps::metal::frontend {
+namespace {
+
+using clang::Token;
+namespace tok = clang::tok;
+using Kind = tok::TokenKind;
+
+enum class Word { kNone, kDevice, kThreadgroup, kConstant, kThread, kKernel, kOtherFunction };
+
+// C++'s own, and Clang's for statements: left as they are.
+bool is_attribute_of_cpp(llvm::StringRef name) {
+  return llvm::StringSwitch<bool>(name)
+      .Cases("maybe_unused", "nodiscard", "deprecated", "fallthrough", "noreturn", true)
+      .Cases("likely", "unlikely", "carries_dependency", "no_unique_address", "assume", true)
+      .Default(false);
+}
+
+class Translator {
+ public:
+  Translator(clang::Preprocessor& preprocessor, const std::vector<Token>& tokens) : pp_(preprocessor), in_(tokens) {
+    words_ = {{&identifier("device"), Word::kDevice},   {&identifier("threadgroup"), Word::kThreadgroup},
+              {&identifier("constant"), Word::kConstant}, {&identifier("thread"), Word::kThread},
+              {&identifier("kernel"), Word::kKernel},   {&identifier("vertex"), Word::kOtherFunction},
+              {&identifier("fragment"), Word::kOtherFunction}};
+    out_.reserve(in_.size() + in_.size() / 2);
+    scopes_.emplace_back();
+  }
+
+  std::vector<Token> run() {
+    while (at_ < in_.size()) translate_one();
+    return std::move(out_);
+  }
+
+ private:
+  // Between two braces.
+  struct Scope {
+    unsigned parentheses = 0;
+    std::size_t start = 0;  // of the declaration or statement that is being read, in out_
+    std::set<std::string> methods;  // those that were qualified by an address space
+  };
+
+  clang::IdentifierInfo& identifier(llvm::StringRef name) { return *pp_.getIdentifierInfo(name); }
+  Scope& scope() { return scopes_.back(); }
+  const Token& ahead(std::size_t n) const { return in_[std::min(at_ + n, in_.size() - 1)]; }
+
+  Word word_at(const Token& token) const {
+    const clang::IdentifierInfo* name = token.isAnyIdentifier() ? token.getIdentifierInfo() : nullptr;
+    if (name == nullptr) return Word::kNone;
+    for (const auto& [known, word] : words_) {
+      if (known == name) return word;
+    }
+    return Word::kNone;
+  }
+
+  void translate_one() {
+    const Token& token = in_[at_];
+    if (token.is(tok::l_square) && ahead(1).is(tok::l_square)) return attributes();
+    if (token.is(tok::numeric_constant)) return number();
+    if (token.is(tok::kw_double)) return no_double();
+    switch (word_at(token)) {
+      case Word::kDevice:
+        return space(token, "opencl_global", false);
+      case Word::kConstant:
+        return space(token, "opencl_global_device", true);
+      case Word::kThreadgroup:
+        return threadgroup(token);
+      case Word::kThread:
+        if (is_qualifier_of_method()) return qualified_method();
+        ++at_;
+        return;
+      case Word::kKernel:
+        annotate_kernel(token);
+        ++at_;
+        return;
+      case Word::kOtherFunction:
+        // Of graphics: a function as any other here, which no one can launch.
+        if (scope().start != out_.size()) break;
+        ++at_;
+        return;
+      case Word::kNone:
+        break;
+    }
+    copy();
+  }
+
+  // A token as it is, and what it says about scopes.
+  void copy() {
+    const Token& token = in_[at_++];
+    out_.push_back(token);
+    switch (token.getKind()) {
+      case tok::l_paren:
+        ++scope().parentheses;
+        break;
+      case tok::r_paren:
+        if (scope().parentheses > 0) --scope().parentheses;
+        break;
+      case tok::l_brace:
+        scopes_.emplace_back();
+        scope().start = out_.size();
+        break;
+      case tok::r_brace:
+        if (scopes_.size() > 1) scopes_.pop_back();
+        if (scope().parentheses == 0) scope().start = out_.size();
+        break;
+      case tok::semi:
+        if (scope().parentheses == 0) scope().start = out_.size();
+        break;
+      case tok::colon:
+        if (out_.size() > 1 && out_[out_.size() - 2].isOneOf(tok::kw_public, tok::kw_protected, tok::kw_private)) {
+          scope().start = out_.size();
+        }
+        break;
+      default:
+        break;
+    }
+  }
+
+  // ---- writing ----
+
+  Token make(Kind kind, clang::SourceLocation where) {
+    Token token;
+    token.startToken();
+    token.setKind(kind);
+    token.setLocation(where);
+    return token;
+  }
+  Token make_name(llvm::StringRef name, clang::SourceLocation where) {
+    clang::IdentifierInfo& info = identifier(name);
+    Token token = make(info.getTokenID(), where);
+    token.setIdentifierInfo(&info);
+    token.setLength(static_cast<unsigned>(name.size()));
+    return token;
+  }
+  Token make_literal(Kind kind, const std::string& text, clang::SourceLocation where) {
+    Token token = make(kind, where);
+    char* kept = pp_.getPreprocessorAllocator().Allocate<char>(text.size() + 1);
+    std::copy_n(text.c_str(), text.size() + 1, kept);
+    token.setLength(static_cast<unsigned>(text.size()));
+    token.setLiteralData(kept);
+    return token;
+  }
+
+  // __attribute__((BODY)), where `body` is written by the caller.
+  template <typename Body>
+  void attribute(clang::SourceLocation where, const Body& body) {
+    out_.push_back(make_name("__attribute__", where));
+    out_.push_back(make(tok::l_paren, where));
+    out_.push_back(make(tok::l_paren, where));
+    body();
+    out_.push_back(make(tok::r_paren, where));
+    out_.push_back(make(tok::r_paren, where));
+  }
+
+  void annotate(const std::string& name, llvm::ArrayRef<Token> arguments, clang::SourceLocation where) {
+    out_.push_back(make_name("annotate", where));
+    out_.push_back(make(tok::l_paren, where));
+    out_.push_back(make_literal(tok::string_literal, "\"" + (kAnnotationPrefix + name) + "\"", where));
+    if (!arguments.empty()) out_.push_back(make(tok::comma, where));
+    out_.insert(out_.end(), arguments.begin(), arguments.end());
+    out_.push_back(make(tok::r_paren, where));
+  }
+
+  void annotate_kernel(const Token& token) {
+    attribute(token.getLocation(), [&] {
+      out_.push_back(make_name("used", token.getLocation()));
+      out_.push_back(make(tok::comma, token.getLocation()));
+      annotate("kernel", {}, token.getLocation());
+    });
+  }
+
+  // ---- address spaces ----
+
+  void space(const Token& token, const char* attribute_name, bool is_constant) {
+    if (is_qualifier_of_method()) return qualified_method();
+    const clang::SourceLocation where = token.getLocation();
+    if (is_constant) out_.push_back(make_name("const", where));
+    attribute(where, [&] { out_.push_back(make_name(attribute_name, where)); });
+    ++at_;
+  }
+
+  void threadgroup(const Token& token) {
+    if (!is_qualifier_of_method() && scope().parentheses == 0) {
+      if (const auto variable = variable_at(at_ + 1)) declare_static(token.getLocation(), variable->initialised);
+    }
+    space(token, "opencl_local", false);
+  }
+
+  struct Variable {
+    bool initialised = false;
+  };
+  // Whether what follows declares variables of the space, rather than pointers into it.
+  std::optional<Variable> variable_at(std::size_t at) const {
+    int angles = 0;
+    for (; at < in_.size(); ++at) {
+      const Token& token = in_[at];
+      if (token.is(tok::less)) {
+        ++angles;
+      } else if (token.is(tok::greater)) {
+        --angles;
+      } else if (token.is(tok::greatergreater)) {
+        angles -= 2;
+      } else if (token.isOneOf(tok::kw_decltype, tok::kw_alignas)) {
+        at = behind_brackets(at + 1) - 1;
+      } else if (token.is(tok::l_paren) && angles > 0) {
+        at = behind_brackets(at) - 1;
+      } else if (angles <= 0 && token.isOneOf(tok::star, tok::amp, tok::ampamp, tok::l_paren)) {
+        return std::nullopt;
+      } else if (angles <= 0 && token.isOneOf(tok::semi, tok::equal, tok::l_brace, tok::comma, tok::l_square)) {
+        return Variable{has_initialiser(at)};
+      } else if (token.isOneOf(tok::r_paren, tok::r_brace, tok::eof)) {
+        return std::nullopt;
+      }
+    }
+    return std::nullopt;
+  }
+  bool has_initialiser(std::size_t at) const {
+    while (at < in_.size() && !in_[at].isOneOf(tok::semi, tok::eof)) {
+      if (in_[at].isOneOf(tok::equal, tok::l_brace)) return true;
+      at = in_[at].isOneOf(tok::l_square, tok::l_paren) ? behind_brackets(at) : at + 1;
+    }
+    return false;
+  }
+  // The place behind the bracket that closes the one at `at`.
+  std::size_t behind_brackets(std::size_t at) const {
+    int depth = 0;
+    for (; at < in_.size(); ++at) {
+      if (in_[at].isOneOf(tok::l_paren, tok::l_square, tok::l_brace)) ++depth;
+      if (in_[at].isOneOf(tok::r_paren, tok::r_square, tok::r_brace) && --depth <= 0) return at + 1;
+      if (in_[at].is(tok::eof)) break;
+    }
+    return at;
+  }
+
+  void declare_static(clang::SourceLocation where, bool initialised) {
+    std::vector<Token> rest(out_.begin() + static_cast<std::ptrdiff_t>(scope().start), out_.end());
+    out_.resize(scope().start);
+    bool is_static = false;
+    for (const Token& token : rest) is_static = is_static || token.is(tok::kw_static);
+    if (!is_static) out_.push_back(make_name("static", where));
+    if (!initialised) {
+      attribute(where, [&] {
+        out_.push_back(make_name("section", where));
+        out_.push_back(make(tok::l_paren, where));
+        out_.push_back(make_literal(tok::string_literal, std::string("\"") + kUninitialisedSection + "\"", where));
+        out_.push_back(make(tok::r_paren, where));
+      });
+    }
+    out_.insert(out_.end(), rest.begin(), rest.end());
+  }
+
+  // ---- methods that are qualified by an address space ----
+
+  // Behind the `)` of a function's parameters.
+  bool is_qualifier_of_method() const {
+    std::size_t at = out_.size();
+    while (at > 0 && out_[at - 1].isOneOf(tok::kw_const, tok::kw_volatile)) --at;
+    if (at == 0 || out_[at - 1].isNot(tok::r_paren)) return false;
+    int depth = 0;
+    while (at > 0) {
+      --at;
+      if (out_[at].is(tok::r_paren)) ++depth;
+      if (out_[at].is(tok::l_paren) && --depth == 0) break;
+    }
+    if (at == 0 || depth != 0) return false;
+    return !out_[at - 1].isOneOf(tok::kw_alignas, tok::kw___attribute, tok::kw_decltype, tok::kw_if, tok::kw_for,
+                                 tok::kw_while, tok::kw_switch, tok::kw_sizeof, tok::kw_alignof);
+  }
+
+  void qualified_method() {
+    while (word_at(in_[at_]) != Word::kNone || in_[at_].isOneOf(tok::kw_const, tok::kw_volatile)) {
+      if (in_[at_].isOneOf(tok::kw_const, tok::kw_volatile)) out_.push_back(in_[at_]);
+      ++at_;
+    }
+    if (scope().parentheses != 0) return;
+    std::string text;
+    for (std::size_t i = scope().start; i < out_.size(); ++i) text += pp_.getSpelling(out_[i]) + " ";
+    if (scope().methods.insert(text).second) return;
+    out_.resize(scope().start);
+    skip_rest_of_method();
+  }
+  void skip_rest_of_method() {
+    bool initialisers = false;
+    while (at_ < in_.size() && in_[at_].isNot(tok::eof)) {
+      if (in_[at_].is(tok::semi)) {
+        ++at_;
+        return;
+      }
+      if (in_[at_].is(tok::colon)) initialisers = true;
+      if (in_[at_].is(tok::l_brace)) {
+        // Of a member's initialiser, where a name stands in front of it: a body follows `)` or `}`.
+        const bool of_member = initialisers && in_[at_ - 1].isOneOf(tok::identifier, tok::greater);
+        at_ = behind_brackets(at_);
+        if (!of_member) return;
+        continue;
+      }
+      at_ = in_[at_].is(tok::l_paren) ? behind_brackets(at_) : at_ + 1;
+    }
+  }
+
+  // ---- [[attributes]] ----
+
+  void attributes() {
+    const clang::SourceLocation where = in_[at_].getLocation();
+    at_ += 2;
+    std::vector<Token> left;  // those that are C++'s
+    while (!in_[at_].isOneOf(tok::r_square, tok::eof)) {
+      const std::size_t begin = at_;
+      while (!in_[at_].isOneOf(tok::comma, tok::r_square, tok::eof)) {
+        at_ = in_[at_].isOneOf(tok::l_paren, tok::l_square, tok::l_brace) ? behind_brackets(at_) : at_ + 1;
+      }
+      const llvm::ArrayRef<Token> one(in_.data() + begin, at_ - begin);
+      if (!of_metal(one)) {
+        if (!left.empty()) left.push_back(make(tok::comma, where));
+        left.insert(left.end(), one.begin(), one.end());
+      }
+      if (in_[at_].is(tok::comma)) ++at_;
+    }
+    for (int i = 0; i < 2 && in_[at_].is(tok::r_square); ++i) ++at_;
+    if (left.empty()) return;
+    for (const Kind kind : {tok::l_square, tok::l_square}) out_.push_back(make(kind, where));
+    out_.insert(out_.end(), left.begin(), left.end());
+    for (const Kind kind : {tok::r_square, tok::r_square}) out_.push_back(make(kind, where));
+  }
+
+  bool of_metal(llvm::ArrayRef<Token> one) {
+    if (one.empty()) return true;
+    if (!one[0].isAnyIdentifier() && one[0].isNot(tok::kw_static)) return false;
+    if (one.size() > 1 && one[1].isNot(tok::l_paren)) return false;  // of a namespace
+    const std::string name = pp_.getSpelling(one[0]);
+    const clang::SourceLocation where = one[0].getLocation();
+    if (is_attribute_of_cpp(name)) return false;
+    if (name == "kernel") {
+      annotate_kernel(one[0]);
+      return true;
+    }
+    std::vector<Token> arguments;
+    if (one.size() > 3) arguments.assign(one.begin() + 2, one.end() - 1);
+    if (name == "function_constant") {
+      if (scope().parentheses == 0) {
+        declare_extern(where);
+      } else {
+        // Of an argument: the condition is an expression that is known when the kernel is specialised.
+        std::string text;
+        for (const Token& token : arguments) text += pp_.getSpelling(token);
+        arguments = {make_literal(tok::string_literal, "\"" + text + "\"", where)};
+      }
+    }
+    for (Token& token : arguments) {
+      if (token.is(tok::numeric_constant)) token.setFlag(Token::LeadingSpace);
+    }
+    attribute(where, [&] { annotate(name, arguments, where); });
+    return true;
+  }
+
+  // A function constant has its value from elsewhere.
+  void declare_extern(clang::SourceLocation where) {
+    std::vector<Token> rest;
+    for (std::size_t i = scope().start; i < out_.size(); ++i) {
+      if (!out_[i].isOneOf(tok::kw_static, tok::kw_constexpr)) rest.push_back(out_[i]);
+    }
+    out_.resize(scope().start);
+    out_.push_back(make_name("extern", where));
+    out_.insert(out_.end(), rest.begin(), rest.end());
+  }
+
+  // ---- numbers ----
+
+  void number() {
+    const Token& token = in_[at_++];
+    const std::string text = pp_.getSpelling(token);
+    const bool hexadecimal = text.size() > 1 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const bool binary = text.size() > 1 && text[0] == '0' && (text[1] == 'b' || text[1] == 'B');
+    const bool floating = hexadecimal ? text.find_first_of("pP") != std::string::npos
+                                      : !binary && text.find_first_of(".eE") != std::string::npos;
+    const auto ends_with = [&](llvm::StringRef suffix) { return llvm::StringRef(text).ends_with_insensitive(suffix); };
+    const auto without = [&](std::size_t count) { return text.substr(0, text.size() - count); };
+    const clang::SourceLocation where = token.getLocation();
+    if (!hexadecimal && ends_with("bf")) {
+      out_.push_back(make_name("__bf16", where));
+      out_.push_back(make(tok::l_paren, where));
+      out_.push_back(make_literal(tok::numeric_constant, as_floating(without(2)) + "f", where));
+      out_.push_back(make(tok::r_paren, where));
+    } else if (!hexadecimal && !binary && ends_with("h")) {
+      out_.push_back(make_literal(tok::numeric_constant, as_floating(without(1)) + "f16", where));
+    } else if (!hexadecimal && !binary && !floating && ends_with("f")) {
+      out_.push_back(make_literal(tok::numeric_constant, as_floating(without(1)) + "f", where));  // 1f
+    } else if (floating && (clang::isDigit(static_cast<unsigned char>(text.back())) || text.back() == '.')) {
+      out_.push_back(make_literal(tok::numeric_constant, text + "f", where));
+    } else {
+      out_.push_back(token);
+    }
+  }
+  static std::string as_floating(const std::string& text) {
+    return text.find_first_of(".eE") == std::string::npos ? text + ".0" : text;
+  }
+
+  void no_double() {
+    clang::DiagnosticsEngine& diagnostics = pp_.getDiagnostics();
+    const unsigned id = diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "'double' is not supported in Metal");
+    diagnostics.Report(in_[at_].getLocation(), id);
+    out_.push_back(make_name("float", in_[at_].getLocation()));
+    ++at_;
+  }
+
+  clang::Preprocessor& pp_;
+  const std::vector<Token>& in_;
+  std::vector<std::pair<const clang::IdentifierInfo*, Word>> words_;
+  std::size_t at_ = 0;
+  std::vector<Token> out_;
+  std::vector<Scope> scopes_;
+};
+
+}  // namespace
+
+std::vector<clang::Token> translate_words(clang::Preprocessor& preprocessor, const std::vector<clang::Token>& tokens) {
+  return Translator(preprocessor, tokens).run();
+}
+
+}  // namespace anymps::metal::frontend
