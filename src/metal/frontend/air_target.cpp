@@ -10,19 +10,18 @@
 #include <memory>
 
 #include "metal/air/signature.h"
+#include "metal/frontend/private_member.h"
 
 namespace anymps::metal::frontend {
-namespace {
 
-// Clang sets a target's options in its own factory only, and CodeGen asks for them. Naming a private member is allowed
-// in an explicit instantiation, which is the one way to reach it.
-using OptionsMember = std::shared_ptr<clang::TargetOptions> clang::TargetInfo::*;
-OptionsMember options_member();
-template <OptionsMember Member>
-struct Reach {
-  friend OptionsMember options_member() { return Member; }
+// Clang sets a target's options in its own factory only, and CodeGen asks for them.
+struct TargetOptionsMember {
+  using Member = std::shared_ptr<clang::TargetOptions> clang::TargetInfo::*;
+  friend constexpr Member revealed(TargetOptionsMember tag);
 };
-template struct Reach<&clang::TargetInfo::TargetOpts>;
+template struct Reveal<TargetOptionsMember, &clang::TargetInfo::TargetOpts>;
+
+namespace {
 
 // By clang::LangAS. The spaces of SYCL are those that the words of Metal become (words.cpp): Clang lets them convert to
 // the default space, so that methods, references and copies work on objects wherever they lie.
@@ -88,7 +87,7 @@ void set_air_target(clang::CompilerInstance& compiler, unsigned version, bool fa
   options->Triple = kTriple;
   compiler.getTargetOpts() = *options;
   auto* target = new AirTarget(llvm::Triple(kTriple), version, fast_math);  // the instance counts references to it
-  target->*options_member() = options;
+  target->*revealed(TargetOptionsMember{}) = options;
   compiler.setTarget(target);
   target->adjust(compiler.getDiagnostics(), compiler.getLangOpts());
 }

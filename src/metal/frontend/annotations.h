@@ -6,7 +6,7 @@ namespace anymps::metal::frontend {
 
 inline constexpr char kAnnotationPrefix[] = "metal.";
 
-// The section of threadgroup variables without an initialiser, whose memory is not cleared.
-inline constexpr char kUninitialisedSection[] = "metal.uninitialised";
+// The section of threadgroup variables without an initialiser, whose memory is not cleared: in the form of the target.
+inline constexpr char kUninitialisedSection[] = "metal,undefined";
 
 }  // namespace anymps::metal::frontend

@@ -3,6 +3,7 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
 #include <string>
@@ -76,7 +77,10 @@ void conform(llvm::Module& module) {
     function.setComdat(nullptr);
     function.setSection("");
     for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
-      if (const auto kinds = kinds_of(instruction.getOpcode())) {
+      if (llvm::isa<llvm::IntrinsicInst>(instruction) &&
+          llvm::cast<llvm::IntrinsicInst>(instruction).getIntrinsicID() == llvm::Intrinsic::var_annotation) {
+        instruction.eraseFromParent();
+      } else if (const auto kinds = kinds_of(instruction.getOpcode())) {
         convert_as_air(llvm::cast<llvm::CastInst>(instruction), *kinds);
       } else if (instruction.isShift()) {
         shift_modulo_width(llvm::cast<llvm::BinaryOperator>(instruction));

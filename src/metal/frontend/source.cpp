@@ -37,9 +37,17 @@
 #include "metal/frontend/limits.h"
 #include "metal/frontend/messages.h"
 #include "metal/frontend/pragmas.h"
+#include "metal/frontend/private_member.h"
 #include "metal/frontend/words.h"
 
 namespace anymps::metal::frontend {
+
+struct DeferredMember {
+  using Member = llvm::SmallSetVector<clang::Decl*, 4> clang::Sema::*;
+  friend constexpr Member revealed(DeferredMember tag);
+};
+template struct Reveal<DeferredMember, &clang::Sema::DeclsToCheckForDeferredDiags>;
+
 namespace {
 
 constexpr char kPrecompiled[] = "/metal/precompiled";
@@ -90,6 +98,9 @@ void parse(clang::CompilerInstance& compiler) {
     if (group && !consumer.HandleTopLevelDecl(group.get())) return;
     check_limits(sema);
   }
+  // Functions whose errors are put off until it is known that the device needs them. There are none in our headers, and
+  // Clang 19 crashes when it reads such a list from a precompiled one.
+  (sema.*revealed(DeferredMember{})).clear();
   consumer.HandleTranslationUnit(sema.getASTContext());
 }
 
