@@ -89,6 +89,7 @@ void set_air_target(clang::CompilerInstance& compiler, unsigned version, bool fa
   auto* target = new AirTarget(llvm::Triple(kTriple), version, fast_math);  // the instance counts references to it
   target->*revealed(TargetOptionsMember{}) = options;
   compiler.setTarget(target);
+  compiler.setAuxTarget(target);  // the "host", which is asked how bfloats are called
   target->adjust(compiler.getDiagnostics(), compiler.getLangOpts());
 }
 

@@ -1,5 +1,6 @@
 #include "metal/frontend/one_kernel.h"
 
+#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
@@ -103,7 +104,11 @@ void keep_constants(llvm::Module& module, const Needed& needed) {
 
 class Passes {
  public:
-  Passes() : builder_(nullptr, tuning()) {
+  explicit Passes(const llvm::Module& module) : builder_(nullptr, tuning()) {
+    // There is no C library: what LLVM would call of it has no place in AIR.
+    llvm::TargetLibraryInfoImpl library((llvm::Triple(module.getTargetTriple())));
+    library.disableAllFunctions();
+    functions_.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
     builder_.registerModuleAnalyses(modules_);
     builder_.registerCGSCCAnalyses(components_);
     builder_.registerFunctionAnalyses(functions_);
@@ -215,7 +220,7 @@ std::vector<std::byte> extract_kernel(std::span<const std::byte> program, const 
   }
   module.setModuleIdentifier(name);
   module.setSourceFileName(name);
-  Passes().run(module);
+  Passes(module).run(module);
   refuse_recursion(*entry);
   say_what_does_not_alias(*entry);
 

@@ -20,6 +20,7 @@
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Support/thread.h>
 
@@ -168,7 +169,7 @@ std::vector<std::string> arguments_for(const SourceOptions& options) {
       "-fpch-instantiate-templates", "-nostdsysteminc", "-nobuiltininc", "-internal-isystem", kHeaderFolder,
       "-ferror-limit", "20",
       // What our words become: `constant const`, `static` in a header, and the like.
-      "-Wno-duplicate-decl-specifier", "-Wno-unused-function", "-Wno-invalid-constexpr", "-Wno-unknown-attributes",
+      "-Wno-duplicate-decl-specifier", "-Wno-unused-function", "-Wno-invalid-constexpr", 
       "-Wno-undefined-internal", "-Wno-undefined-inline", "-Wno-pragma-once-outside-header", "-Wno-c++11-narrowing",
       "-Wno-main"};
   if (options.fast_math) {
@@ -205,6 +206,9 @@ class Instance {
       throw std::logic_error("the compiler's own options are wrong: " + messages_.text());
     }
     compiler_.setInvocation(std::move(invocation));
+    // For our headers: methods that know in which address space their object lies, by C++23's `this` parameters. No
+    // more of C++20 and C++23 is on, where what is right in C++17 may be wrong.
+    compiler_.getLangOpts().CPlusPlus23 = true;
     compiler_.createDiagnostics(&messages_, /*ShouldOwnClient=*/false);
     set_air_target(compiler_, options.version, options.fast_math);
     compiler_.createFileManager(files_for(options.folders, files));
@@ -267,6 +271,9 @@ CompiledSource compile_here(llvm::StringRef source, const SourceOptions& options
   compiled.warnings = instance.take_messages();
   std::string out;
   llvm::raw_string_ostream stream(out);
+  if (llvm::verifyModule(*action.module, &stream)) {
+    throw std::logic_error("the compiler made a module that is not valid: " + out);
+  }
   llvm::WriteBitcodeToFile(*action.module, stream);
   stream.flush();
   const auto* begin = reinterpret_cast<const std::byte*>(out.data());

@@ -11,8 +11,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "metal/air/signature.h"
 #include "metal/frontend/annotations.h"
 
 namespace anymps::metal::frontend {
@@ -24,11 +26,22 @@ using Kind = tok::TokenKind;
 
 enum class Word { kNone, kDevice, kThreadgroup, kConstant, kThread, kKernel, kOtherFunction };
 
-// C++'s own, and Clang's for statements: left as they are.
-bool is_attribute_of_cpp(llvm::StringRef name) {
-  return llvm::StringSwitch<bool>(name)
-      .Cases("maybe_unused", "nodiscard", "deprecated", "fallthrough", "noreturn", true)
-      .Cases("likely", "unlikely", "carries_dependency", "no_unique_address", "assume", true)
+// What kernels.cpp asks about.
+bool is_asked_for(llvm::StringRef attribute) {
+  return builtin_named(std::string_view(attribute)) ||
+         llvm::StringSwitch<bool>(attribute)
+             .Cases("buffer", "threadgroup", "texture", "sampler", "stage_in", true)
+             .Cases("host_name", "function_constant", "max_total_threads_per_threadgroup", true)
+             .Default(false);
+}
+
+// Of Metal, and without a meaning for kernels on a CPU.
+bool is_without_meaning(llvm::StringRef attribute) {
+  return llvm::StringSwitch<bool>(attribute)
+      .Cases("id", "user", "flat", "position", "color", "attribute", "vertex_id", "instance_id", true)
+      .Cases("center_perspective", "center_no_perspective", "raster_order_group", "early_fragment_tests", true)
+      .Cases("visible", "stitchable", "static", "object", "mesh", "payload", "base_instance", true)
+      .Cases("required_threads_per_threadgroup", "max_total_threadgroups_per_mesh_grid", true)
       .Default(false);
 }
 
@@ -74,6 +87,11 @@ class Translator {
     if (token.is(tok::l_square) && ahead(1).is(tok::l_square)) return attributes();
     if (token.is(tok::numeric_constant)) return number();
     if (token.is(tok::kw_double)) return no_double();
+    if (token.isOneOf(tok::string_literal, tok::kw___func__)) return text();
+    if (at_ == array_parameter_) return name_of_array();
+    if (token.isOneOf(tok::kw_static_assert, tok::kw__Static_assert, tok::kw_extern, tok::kw_asm, tok::kw___attribute)) {
+      literal_until_ = std::max(literal_until_, end_of_literals());
+    }
     switch (word_at(token)) {
       case Word::kDevice:
         return space(token, "opencl_global", false);
@@ -193,6 +211,62 @@ class Translator {
     if (is_constant) out_.push_back(make_name("const", where));
     attribute(where, [&] { out_.push_back(make_name(attribute_name, where)); });
     ++at_;
+    if (scope().parentheses > 0) find_array_parameter();
+  }
+
+  // ---- parameters that are arrays in an address space, which Clang takes as pointers only ----
+
+  // `threadgroup T name[4][8]`: where the name stands.
+  void find_array_parameter() {
+    int angles = 0;
+    for (std::size_t at = at_; at + 2 < in_.size(); ++at) {
+      const Token& token = in_[at];
+      if (token.is(tok::less)) ++angles;
+      if (token.is(tok::greater)) --angles;
+      if (token.is(tok::greatergreater)) angles -= 2;
+      if (angles > 0) continue;
+      if (token.isAnyIdentifier() && in_[at + 1].is(tok::l_square) && in_[at + 2].isNot(tok::l_square)) {
+        array_parameter_ = at;
+        return;
+      }
+      if (!token.isAnyIdentifier() && !token.isOneOf(tok::kw_const, tok::kw_volatile, tok::coloncolon, tok::greater) &&
+          !token.isOneOf(tok::greatergreater, tok::kw_float, tok::kw_int, tok::kw_char, tok::kw_short, tok::kw_long) &&
+          !token.isOneOf(tok::kw_unsigned, tok::kw_signed, tok::kw_bool, tok::kw_typename)) {
+        return;
+      }
+    }
+  }
+  void name_of_array() {
+    const clang::SourceLocation where = in_[at_].getLocation();
+    out_.push_back(make(tok::l_paren, where));
+    out_.push_back(make(tok::star, where));
+    out_.push_back(in_[at_]);
+    out_.push_back(make(tok::r_paren, where));
+    at_ = behind_brackets(at_ + 1);
+  }
+
+  // ---- texts, which lie in constant memory ----
+
+  void text() {
+    const bool is_value = at_ >= literal_until_ && !out_.empty() &&
+                          (out_.back().isOneOf(tok::l_paren, tok::comma, tok::question, tok::colon, tok::kw_return) ||
+                           (out_.back().is(tok::equal) && out_.size() > 1 && out_[out_.size() - 2].isNot(tok::r_square)));
+    const clang::SourceLocation where = in_[at_].getLocation();
+    if (is_value) {
+      // (const __attribute__((...)) char*)
+      out_.push_back(make(tok::l_paren, where));
+      out_.push_back(make_name("const", where));
+      attribute(where, [&] { out_.push_back(make_name("opencl_global_device", where)); });
+      out_.push_back(make_name("char", where));
+      out_.push_back(make(tok::star, where));
+      out_.push_back(make(tok::r_paren, where));
+    }
+    if (in_[at_].is(tok::kw___func__)) return copy();
+    while (in_[at_].is(tok::string_literal)) out_.push_back(in_[at_++]);
+  }
+  // The place up to which texts are no values: of static_assert(...) and the like, and of extern "C".
+  std::size_t end_of_literals() const {
+    return in_[at_].is(tok::kw_extern) ? at_ + 2 : behind_brackets(at_ + 1);
   }
 
   void threadgroup(const Token& token) {
@@ -345,7 +419,8 @@ class Translator {
     if (one.size() > 1 && one[1].isNot(tok::l_paren)) return false;  // of a namespace
     const std::string name = pp_.getSpelling(one[0]);
     const clang::SourceLocation where = one[0].getLocation();
-    if (is_attribute_of_cpp(name)) return false;
+    if (is_without_meaning(name)) return true;
+    if (name != "kernel" && !is_asked_for(name)) return false;  // C++'s, or nobody's
     if (name == "kernel") {
       annotate_kernel(one[0]);
       return true;
@@ -361,9 +436,6 @@ class Translator {
         for (const Token& token : arguments) text += pp_.getSpelling(token);
         arguments = {make_literal(tok::string_literal, "\"" + text + "\"", where)};
       }
-    }
-    for (Token& token : arguments) {
-      if (token.is(tok::numeric_constant)) token.setFlag(Token::LeadingSpace);
     }
     attribute(where, [&] { annotate(name, arguments, where); });
     return true;
@@ -393,7 +465,7 @@ class Translator {
     const auto without = [&](std::size_t count) { return text.substr(0, text.size() - count); };
     const clang::SourceLocation where = token.getLocation();
     if (!hexadecimal && ends_with("bf")) {
-      out_.push_back(make_name("__bf16", where));
+      out_.push_back(make_name("bfloat", where));
       out_.push_back(make(tok::l_paren, where));
       out_.push_back(make_literal(tok::numeric_constant, as_floating(without(2)) + "f", where));
       out_.push_back(make(tok::r_paren, where));
@@ -423,6 +495,8 @@ class Translator {
   const std::vector<Token>& in_;
   std::vector<std::pair<const clang::IdentifierInfo*, Word>> words_;
   std::size_t at_ = 0;
+  std::size_t array_parameter_ = static_cast<std::size_t>(-1);
+  std::size_t literal_until_ = 0;
   std::vector<Token> out_;
   std::vector<Scope> scopes_;
 };
