@@ -74,6 +74,7 @@ class AirTarget final : public clang::TargetInfo {
   llvm::ArrayRef<const char*> getGCCRegNames() const override { return {}; }
   llvm::ArrayRef<GCCRegAlias> getGCCRegAliases() const override { return {}; }
   bool hasBitIntType() const override { return true; }
+  bool useFP16ConversionIntrinsics() const override { return false; }
 
  private:
   const unsigned version_;
