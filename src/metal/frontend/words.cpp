@@ -88,6 +88,7 @@ class Translator {
     if (token.is(tok::numeric_constant)) return number();
     if (token.is(tok::kw_double)) return no_double();
     if (token.isOneOf(tok::string_literal, tok::kw___func__)) return text();
+    if (token.is(tok::kw_static_cast) && cast()) return;
     if (at_ == array_parameter_) return name_of_array();
     if (token.isOneOf(tok::kw_static_assert, tok::kw__Static_assert, tok::kw_extern, tok::kw_asm, tok::kw___attribute)) {
       literal_until_ = std::max(literal_until_, end_of_literals());
@@ -243,6 +244,42 @@ class Translator {
     out_.push_back(in_[at_]);
     out_.push_back(make(tok::r_paren, where));
     at_ = behind_brackets(at_ + 1);
+  }
+
+  // ---- casts ----
+
+  // Clang converts half and bfloat to each other in no way: static_cast<T>(x) is given metal::__castable<T>(x), which is
+  // x, or where it has to be a float. False where the type is none of these.
+  bool cast() {
+    std::size_t at = at_ + 1;
+    if (in_[at].isNot(tok::less)) return false;
+    int angles = 0;
+    do {
+      if (in_[at].is(tok::less)) ++angles;
+      if (in_[at].is(tok::greater)) --angles;
+      if (in_[at].is(tok::greatergreater)) angles -= 2;
+      if (in_[at].isOneOf(tok::star, tok::amp, tok::ampamp, tok::semi, tok::l_paren, tok::numeric_constant, tok::eof) ||
+          word_at(in_[at]) != Word::kNone) {
+        return false;
+      }
+      ++at;
+    } while (angles > 0);
+    if (angles != 0 || in_[at].isNot(tok::l_paren)) return false;
+    const llvm::ArrayRef<Token> type(in_.data() + at_ + 1, at - at_ - 1);
+    const clang::SourceLocation where = in_[at].getLocation();
+    const std::size_t end = behind_brackets(at) - 1;
+    out_.push_back(in_[at_]);
+    out_.insert(out_.end(), type.begin(), type.end());
+    at_ = at;
+    copy();
+    for (const char* name : {"::", "metal", "::", "__castable"}) {
+      out_.push_back(name[0] == ':' ? make(tok::coloncolon, where) : make_name(name, where));
+    }
+    out_.insert(out_.end(), type.begin(), type.end());
+    out_.push_back(make(tok::l_paren, where));
+    while (at_ < end) translate_one();
+    out_.push_back(make(tok::r_paren, where));
+    return true;
   }
 
   // ---- texts, which lie in constant memory ----
