@@ -2,14 +2,11 @@
 // is written against that header finds them here.
 #include <ATen/core/Tensor.h>
 #include <ATen/native/mps/MetalShaderLibrary.h>
-#include <c10/metal/error.h>
 #include <c10/util/Exception.h>
 #include <fmt/args.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <cstring>
-#include <deque>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -17,37 +14,11 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/memory.h"
 #include "backend/metal_door.h"
-#include "gpu/device.h"
+#include "backend/shader_launch.h"
 
 namespace anymps::backend {
 namespace {
-
-// What the header's opaque pointers point to.
-struct PipelineHandle {
-  std::shared_ptr<metal::Pipeline> pipeline;
-  unsigned uses = 1;
-};
-
-struct LibraryHandle {
-  std::unique_ptr<metal::LoadedLibrary> library;
-};
-
-// One launch while its arguments are being set.
-struct Encoding {
-  metal::Launch launch;
-  std::deque<std::vector<std::byte>> bytes;  // of arguments that are passed by value; their addresses must not change
-  std::unique_ptr<c10::metal::ErrorMessages> errors;
-
-  // `size`: how many bytes the kernel may touch from there on.
-  void set(unsigned index, void* pointer, std::size_t size) {
-    TORCH_CHECK(index < launch.buffers.size(), "Metal kernels have ", launch.buffers.size(), " places for arguments; ",
-                index, " is beyond them");
-    launch.buffers[index] = pointer;
-    launch.buffer_bytes[index] = size;
-  }
-};
 
 PipelineHandle* handle(MTLComputePipelineState_t state) { return static_cast<PipelineHandle*>(state); }
 LibraryHandle* handle_of_library(MTLLibrary_t library) { return static_cast<LibraryHandle*>(library); }
@@ -55,32 +26,6 @@ Encoding& encoding(MTLComputeCommandEncoder_t encoder) { return *static_cast<Enc
 
 void release(PipelineHandle* state) {
   if (--state->uses == 0) delete state;
-}
-
-std::uint32_t narrowed(std::uint64_t value) {
-  TORCH_CHECK(value <= UINT32_MAX, "A Metal grid has at most ", UINT32_MAX, " threads along an axis, not ", value);
-  return static_cast<std::uint32_t>(value);
-}
-
-// What a kernel wrote into PyTorch's error buffer is an error that the next synchronisation finds.
-void report_errors(const c10::metal::ErrorMessages& messages) {
-  if (messages.count == 0) return;
-  const c10::metal::ErrorMessage& first = messages.msg[0];
-  gpu::report_device_error({first.message, first.func, first.file, first.line});
-}
-
-void run(metal::Pipeline& pipeline, Encoding& current, const metal::Size& threads, const metal::Size& group) {
-  for (const std::uint32_t count : threads) {
-    if (count == 0) return;
-  }
-  current.launch.validate = launches_are_validated();
-  current.launch.is_device_memory = &in_heap;
-  try {
-    pipeline.launch(current.launch, threads, group);
-  } catch (const std::exception& error) {
-    TORCH_CHECK(false, error.what());
-  }
-  if (current.errors) report_errors(*current.errors);
 }
 
 MTLLibrary_t load(std::span<const std::byte> bytes, const std::string& otherwise) {
@@ -162,10 +107,7 @@ void MetalKernelFunction::setArg(unsigned idx, const at::TensorBase& t) {
 
 void MetalKernelFunction::setArg(unsigned idx, const void* ptr, uint64_t size) {
   TORCH_CHECK(size > 0);
-  Encoding& current = encoding(encoder);
-  const auto* bytes = static_cast<const std::byte*>(ptr);
-  current.bytes.emplace_back(bytes, bytes + size);
-  current.set(idx, current.bytes.back().data(), size);
+  encoding(encoder).set_bytes(idx, ptr, size);
 }
 
 void MetalKernelFunction::setErrorBufferIndex(unsigned idx) {
@@ -276,31 +218,8 @@ std::pair<MTLComputePipelineState_t, MTLFunction_t> MetalShaderLibrary::getLibra
   }
 }
 
-// PyTorch's helpers that launch its bundled kernels over an iterator: an extension that names them is to load, and to
-// be told.
-namespace {
-[[noreturn]] void no_bundled_kernels(const char* asked) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "anymps does not have PyTorch's own kernels as a Metal library, which ", asked,
-                              " is for (docs/limits.md)");
-}
-}  // namespace
-
-MetalShaderLibrary& MetalShaderLibrary::getBundledLibrary() { no_bundled_kernels("getBundledLibrary"); }
-void MetalShaderLibrary::exec_unary_kernel(TensorIteratorBase&, const std::string&, std::optional<c10::Scalar>,
-                                           std::optional<c10::ScalarType>, std::optional<uint32_t>) {
-  no_bundled_kernels("exec_unary_kernel");
-}
-void MetalShaderLibrary::exec_unary_kernel_raw(const std::string&, MTLBuffer_t, uint32_t, c10::ScalarType, MTLBuffer_t,
-                                               uint32_t, c10::ScalarType, uint32_t, std::optional<uint32_t>) {
-  no_bundled_kernels("exec_unary_kernel_raw");
-}
-void MetalShaderLibrary::exec_binary_kernel(TensorIteratorBase&, const std::string&, std::optional<c10::Scalar>,
-                                            std::optional<c10::ScalarType>, std::optional<c10::ScalarType>,
-                                            std::optional<uint32_t>) {
-  no_bundled_kernels("exec_binary_kernel");
-}
-void MetalShaderLibrary::exec_ternary_kernel(TensorIteratorBase&, const std::string&) {
-  no_bundled_kernels("exec_ternary_kernel");
+MetalShaderLibrary& MetalShaderLibrary::getBundledLibrary() {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "anymps does not have PyTorch's own kernels as a Metal library (docs/limits.md)");
 }
 
 PrecompiledMetalShaderLibrary::PrecompiledMetalShaderLibrary(std::vector<uint8_t> data) : MetalShaderLibrary("") {

@@ -61,7 +61,9 @@ class LibraryOfSource final : public KeepingLibrary {
   LibraryOfSource(std::string_view source, const frontend::SourceOptions& options) : program_(source, options) {}
 
   std::vector<std::string> kernels() const override { return program_.kernels(); }
-  bool has(const std::string& kernel) const override { return std::ranges::find(program_.kernels(), kernel) != program_.kernels().end(); }
+  bool has(const std::string& kernel) const override {
+    return std::ranges::find(program_.kernels(), kernel) != program_.kernels().end();
+  }
 
  private:
   std::shared_ptr<Pipeline> make(const std::string& kernel) override {

@@ -26,13 +26,27 @@ namespace {
 // By clang::LangAS. The spaces of SYCL are those that the words of Metal become (words.cpp): Clang lets them convert to
 // the default space, so that methods, references and copies work on objects wherever they lie.
 constexpr clang::LangASMap kSpaces = {
-    0,                                                                                // default
-    kDeviceSpace, kThreadgroupSpace, kConstantSpace, 0, 0, kDeviceSpace, kDeviceSpace,  // OpenCL's
-    kDeviceSpace, kConstantSpace, kThreadgroupSpace,                                    // CUDA's
-    kDeviceSpace, kConstantSpace, kDeviceSpace, kThreadgroupSpace, 0,                   // SYCL's
-    0, 0, 0,                                                                          // pointers by size
-    kThreadgroupSpace,                                                                // HLSL's
-    0,                                                                                // WebAssembly's
+    0,  // default
+    kDeviceSpace,
+    kThreadgroupSpace,
+    kConstantSpace,
+    0,
+    0,
+    kDeviceSpace,
+    kDeviceSpace,  // OpenCL's
+    kDeviceSpace,
+    kConstantSpace,
+    kThreadgroupSpace,  // CUDA's
+    kDeviceSpace,
+    kConstantSpace,
+    kDeviceSpace,
+    kThreadgroupSpace,
+    0,  // SYCL's
+    0,
+    0,
+    0,                  // pointers by size
+    kThreadgroupSpace,  // HLSL's
+    0,                  // WebAssembly's
 };
 
 // As Apple's compiler writes it into its modules.

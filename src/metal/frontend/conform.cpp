@@ -17,7 +17,8 @@ namespace {
 // "f32", "v4f16", "i8", as the names of AIR's functions have it.
 std::string suffix_of(llvm::Type* type) {
   std::string text;
-  if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) text = "v" + std::to_string(vector->getNumElements());
+  if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
+    text = "v" + std::to_string(vector->getNumElements());
   llvm::Type* element = type->getScalarType();
   if (element->isBFloatTy()) return text + "bf16";
   return text + (element->isFloatingPointTy() ? "f" : "i") + std::to_string(element->getPrimitiveSizeInBits());
@@ -46,7 +47,8 @@ void convert_as_air(llvm::CastInst& cast, const Kinds& kinds) {
   llvm::Module& module = *cast.getModule();
   llvm::Type* from = cast.getSrcTy();
   llvm::Type* to = cast.getDestTy();
-  const std::string name = std::string("air.convert.") + kinds.to + "." + suffix_of(to) + "." + kinds.from + "." + suffix_of(from);
+  const std::string name =
+      std::string("air.convert.") + kinds.to + "." + suffix_of(to) + "." + kinds.from + "." + suffix_of(from);
   llvm::FunctionCallee callee = module.getOrInsertFunction(name, llvm::FunctionType::get(to, {from}, false));
   auto* function = llvm::cast<llvm::Function>(callee.getCallee());
   function->setDoesNotAccessMemory();

@@ -39,8 +39,9 @@ class EntryWriter {
     for (const KernelParameter& parameter : kernel.parameters) types.push_back(type_of(parameter));
     // A function of the program's may have the name already.
     if (llvm::Function* other = module_.getFunction(name)) other->setName(name + ".of_source");
-    auto* entry = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(module_.getContext()), types, false),
-                                         llvm::GlobalValue::ExternalLinkage, name, module_);
+    auto* entry =
+        llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(module_.getContext()), types, false),
+                               llvm::GlobalValue::ExternalLinkage, name, module_);
     entry->addFnAttr(llvm::Attribute::NoUnwind);
     entry->addFnAttr(llvm::Attribute::Convergent);
     llvm::IRBuilder<> b(llvm::BasicBlock::Create(module_.getContext(), "entry", entry));
@@ -48,7 +49,8 @@ class EntryWriter {
     for (unsigned i = 0; i < entry->arg_size(); ++i) {
       llvm::Argument& argument = *entry->getArg(i);
       argument.setName(kernel.parameters[i].name);
-      if (is_bound(kernel.parameters[i].kind)) argument.addAttr(llvm::Attribute::get(b.getContext(), "air-buffer-no-alias"));
+      if (is_bound(kernel.parameters[i].kind))
+        argument.addAttr(llvm::Attribute::get(b.getContext(), "air-buffer-no-alias"));
       arguments.push_back(passed(b, argument, *body, i));
     }
     b.CreateCall(body, arguments)->setAttributes(body->getAttributes());
@@ -136,8 +138,8 @@ void say_versions(llvm::Module& module, const ModuleVersion& version, Nodes& nod
       ->addOperand(
           nodes.node({nodes.number(kAirVersion[0]), nodes.number(kAirVersion[1]), nodes.number(kAirVersion[2])}));
   module.getOrInsertNamedMetadata("air.language_version")
-      ->addOperand(nodes.node({nodes.text("Metal"), nodes.number(version.metal / 100), nodes.number(version.metal / 10 % 10),
-                               nodes.number(version.metal % 10)}));
+      ->addOperand(nodes.node({nodes.text("Metal"), nodes.number(version.metal / 100),
+                               nodes.number(version.metal / 10 % 10), nodes.number(version.metal % 10)}));
   llvm::NamedMDNode* options = module.getOrInsertNamedMetadata("air.compile_options");
   options->addOperand(nodes.node({nodes.text("air.compile.denorms_disable")}));
   options->addOperand(

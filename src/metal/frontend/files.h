@@ -1,5 +1,5 @@
-// The files that a program may include: our own headers, and those under the folders that the caller names. Nothing else
-// on the disk can be seen, whatever an `#include` says.
+// The files that a program may include: our own headers, and those under the folders that the caller names. Nothing
+// else on the disk can be seen, whatever an `#include` says.
 #pragma once
 
 #include <llvm/ADT/IntrusiveRefCntPtr.h>

@@ -82,7 +82,8 @@ class Reader {
       const auto* declaration =
           llvm::dyn_cast_or_null<clang::VarDecl>(generator_.GetDeclForMangledName(global.getName()));
       if (declaration == nullptr) continue;
-      if (const auto* attribute = find(*declaration, "function_constant")) read_constant(global, *declaration, *attribute);
+      if (const auto* attribute = find(*declaration, "function_constant"))
+        read_constant(global, *declaration, *attribute);
     }
     return std::move(found_);
   }
@@ -186,7 +187,8 @@ class Reader {
       }
       parameter.binding = *index;
       if (*index >= kMaxBindings) {
-        error(parameter_declaration.getLocation(), "'buffer' attribute parameter is out of bounds: must be between 0 and %0",
+        error(parameter_declaration.getLocation(),
+              "'buffer' attribute parameter is out of bounds: must be between 0 and %0",
               std::to_string(kMaxBindings - 1));
       } else if (!(threadgroup ? threadgroups : buffers).insert(*index).second) {
         error(parameter_declaration.getLocation(), "cannot reserve 'buffer' resource locations at index %0",

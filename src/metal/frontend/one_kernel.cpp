@@ -154,12 +154,13 @@ void say_what_does_not_alias(llvm::Function& entry) {
   std::vector<llvm::MDNode*> scopes(entry.arg_size());
   for (llvm::Argument& argument : entry.args()) {
     if (!argument.getType()->isPointerTy()) continue;
-    scopes[argument.getArgNo()] = builder.createAnonymousAliasScope(
-        domain, "air-alias-scope-arg(" + std::to_string(argument.getArgNo()) + ")");
+    scopes[argument.getArgNo()] =
+        builder.createAnonymousAliasScope(domain, "air-alias-scope-arg(" + std::to_string(argument.getArgNo()) + ")");
   }
   for (llvm::Instruction& instruction : llvm::instructions(entry)) {
     const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
-    const auto* argument = pointer == nullptr ? nullptr : llvm::dyn_cast<llvm::Argument>(llvm::getUnderlyingObject(pointer));
+    const auto* argument =
+        pointer == nullptr ? nullptr : llvm::dyn_cast<llvm::Argument>(llvm::getUnderlyingObject(pointer));
     if (argument == nullptr) continue;
     llvm::SmallVector<llvm::Metadata*> others;
     for (const llvm::Argument& other : entry.args()) {
@@ -179,7 +180,8 @@ void refuse_recursion(const llvm::Function& entry) {
     const llvm::Function* callee = call->getCalledFunction();
     if (callee == nullptr) throw std::runtime_error("it calls a function by a pointer, which Metal's kernels cannot");
     if (!callee->isDeclaration()) {
-      throw std::runtime_error("it calls a function that calls itself, which Metal does not allow: " + callee->getName().str());
+      throw std::runtime_error("it calls a function that calls itself, which Metal does not allow: " +
+                               callee->getName().str());
     }
     if (!callee->isIntrinsic() && !callee->getName().starts_with("air.")) {
       throw std::runtime_error("undefined symbol: " + callee->getName().str());
@@ -216,7 +218,8 @@ std::vector<std::byte> extract_kernel(std::span<const std::byte> program, const 
     function.addFnAttr(llvm::Attribute::AlwaysInline);
   }
   for (llvm::GlobalVariable& global : module.globals()) {
-    if (!global.isDeclaration() && global.getName() != kConstructors) global.setLinkage(llvm::GlobalValue::InternalLinkage);
+    if (!global.isDeclaration() && global.getName() != kConstructors)
+      global.setLinkage(llvm::GlobalValue::InternalLinkage);
   }
   module.setModuleIdentifier(name);
   module.setSourceFileName(name);

@@ -15,7 +15,8 @@ class FpPragma final : public clang::PragmaHandler {
  public:
   FpPragma() : PragmaHandler("fp") {}
 
-  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer introducer, clang::Token& token) override {
+  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer introducer,
+                    clang::Token& token) override {
     preprocessor.Lex(token);
     const std::string key = preprocessor.getSpelling(token);
     preprocessor.Lex(token);
@@ -38,9 +39,10 @@ class FpPragma final : public clang::PragmaHandler {
  private:
   static void complain(clang::Preprocessor& preprocessor, clang::SourceLocation where) {
     clang::DiagnosticsEngine& diagnostics = preprocessor.getDiagnostics();
-    diagnostics.Report(where, diagnostics.getCustomDiagID(
-                                  clang::DiagnosticsEngine::Warning,
-                                  "'#pragma METAL fp' takes contract(off | on | fast) or math_mode(safe | relaxed | fast)"));
+    diagnostics.Report(where,
+                       diagnostics.getCustomDiagID(
+                           clang::DiagnosticsEngine::Warning,
+                           "'#pragma METAL fp' takes contract(off | on | fast) or math_mode(safe | relaxed | fast)"));
   }
 
   // As _Pragma(text) at this place.

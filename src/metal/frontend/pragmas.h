@@ -1,5 +1,5 @@
-// #pragma METAL fp contract(off | on | fast), math_mode(safe | relaxed | fast): as Clang's own pragma. Others of METAL's
-// have no meaning here and pass.
+// #pragma METAL fp contract(off | on | fast), math_mode(safe | relaxed | fast): as Clang's own pragma. Others of
+// METAL's have no meaning here and pass.
 #pragma once
 
 namespace clang {

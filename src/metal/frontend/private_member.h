@@ -1,5 +1,5 @@
-// Clang keeps a few things to itself that a compiler beside its own has to set. The language has one way to name a private
-// member: as an argument of an explicit instantiation.
+// Clang keeps a few things to itself that a compiler beside its own has to set. The language has one way to name a
+// private member: as an argument of an explicit instantiation.
 //
 //   struct Secret {
 //     using Member = int Thing::*;

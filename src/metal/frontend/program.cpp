@@ -20,7 +20,8 @@ std::string text_of(const SourceOptions& options) {
   return text;
 }
 
-gpu::Blob cached(const char* kind, const std::string& source, const std::string& how, const std::function<gpu::Blob()>& make) {
+gpu::Blob cached(const char* kind, const std::string& source, const std::string& how,
+                 const std::function<gpu::Blob()>& make) {
   static const std::string version = gpu::version_of_code(reinterpret_cast<const void*>(&text_of)) + hash_of_headers();
   const gpu::CacheKey key({.kind = kind,
                            .input = std::as_bytes(std::span(source.data(), source.size())),

@@ -113,7 +113,8 @@ class CodeAction final : public clang::ASTFrontendAction {
   std::vector<std::string> kernels;
 
  private:
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef file) override {
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
+                                                        llvm::StringRef file) override {
     generator_ = clang::CreateLLVMCodeGen(compiler.getDiagnostics(), file, &compiler.getVirtualFileSystem(),
                                           compiler.getHeaderSearchOpts(), compiler.getPreprocessorOpts(),
                                           compiler.getCodeGenOpts(), context_);
@@ -148,8 +149,8 @@ class PrecompileAction final : public clang::ASTFrontendAction {
   clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
                                                         llvm::StringRef /*file*/) override {
-    return std::make_unique<clang::PCHGenerator>(compiler.getPreprocessor(), compiler.getModuleCache(), kPrecompiled, "",
-                                                 buffer, compiler.getFrontendOpts().ModuleFileExtensions,
+    return std::make_unique<clang::PCHGenerator>(compiler.getPreprocessor(), compiler.getModuleCache(), kPrecompiled,
+                                                 "", buffer, compiler.getFrontendOpts().ModuleFileExtensions,
                                                  /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
   }
   void ExecuteAction() override {
@@ -164,17 +165,15 @@ std::vector<std::string> arguments_for(const SourceOptions& options) {
       // See air_target.cpp.
       "-fsycl-is-device",
       // Unoptimised, but such that it can be optimised.
-      "-O2", "-disable-llvm-passes",
-      "-fdeclspec", "-ffreestanding", "-fno-rtti", "-fno-threadsafe-statics", "-fconvergent-functions",
-      "-fpch-instantiate-templates", "-nostdsysteminc", "-nobuiltininc", "-internal-isystem", kHeaderFolder,
-      "-ferror-limit", "20",
+      "-O2", "-disable-llvm-passes", "-fdeclspec", "-ffreestanding", "-fno-rtti", "-fno-threadsafe-statics",
+      "-fconvergent-functions", "-fpch-instantiate-templates", "-nostdsysteminc", "-nobuiltininc", "-internal-isystem",
+      kHeaderFolder, "-ferror-limit", "20",
       // What our words become: `constant const`, `static` in a header, and the like.
-      "-Wno-duplicate-decl-specifier", "-Wno-unused-function", "-Wno-invalid-constexpr", 
-      "-Wno-undefined-internal", "-Wno-undefined-inline", "-Wno-pragma-once-outside-header", "-Wno-c++11-narrowing",
-      "-Wno-main"};
+      "-Wno-duplicate-decl-specifier", "-Wno-unused-function", "-Wno-invalid-constexpr", "-Wno-undefined-internal",
+      "-Wno-undefined-inline", "-Wno-pragma-once-outside-header", "-Wno-c++11-narrowing", "-Wno-main"};
   if (options.fast_math) {
-    for (const char* flag : {"-menable-no-infs", "-menable-no-nans", "-fapprox-func", "-fno-signed-zeros", "-mreassociate",
-                             "-freciprocal-math", "-ffp-contract=fast"}) {
+    for (const char* flag : {"-menable-no-infs", "-menable-no-nans", "-fapprox-func", "-fno-signed-zeros",
+                             "-mreassociate", "-freciprocal-math", "-ffp-contract=fast"}) {
       arguments.emplace_back(flag);
     }
   } else {
@@ -186,8 +185,7 @@ std::vector<std::string> arguments_for(const SourceOptions& options) {
 // A compiler that is ready to execute an action.
 class Instance {
  public:
-  Instance(llvm::StringRef source, const SourceOptions& options, const std::vector<ExtraFile>& files,
-           bool precompiled)
+  Instance(llvm::StringRef source, const SourceOptions& options, const std::vector<ExtraFile>& files, bool precompiled)
       : source_(llvm::MemoryBuffer::getMemBufferCopy(source, options.name)) {
     std::vector<std::string> texts = arguments_for(options);
     for (const std::string& folder : options.folders) {
@@ -201,7 +199,8 @@ class Instance {
     std::vector<const char*> arguments;
     for (const std::string& text : texts) arguments.push_back(text.c_str());
     auto invocation = std::make_shared<clang::CompilerInvocation>();
-    clang::DiagnosticsEngine early(new clang::DiagnosticIDs, &messages_.options(), &messages_, /*ShouldOwnClient=*/false);
+    clang::DiagnosticsEngine early(new clang::DiagnosticIDs, &messages_.options(), &messages_,
+                                   /*ShouldOwnClient=*/false);
     if (!clang::CompilerInvocation::CreateFromArgs(*invocation, arguments, early)) {
       throw std::logic_error("the compiler's own options are wrong: " + messages_.text());
     }

@@ -48,9 +48,9 @@ bool is_without_meaning(llvm::StringRef attribute) {
 class Translator {
  public:
   Translator(clang::Preprocessor& preprocessor, const std::vector<Token>& tokens) : pp_(preprocessor), in_(tokens) {
-    words_ = {{&identifier("device"), Word::kDevice},   {&identifier("threadgroup"), Word::kThreadgroup},
-              {&identifier("constant"), Word::kConstant}, {&identifier("thread"), Word::kThread},
-              {&identifier("kernel"), Word::kKernel},   {&identifier("vertex"), Word::kOtherFunction},
+    words_ = {{&identifier("device"), Word::kDevice},         {&identifier("threadgroup"), Word::kThreadgroup},
+              {&identifier("constant"), Word::kConstant},     {&identifier("thread"), Word::kThread},
+              {&identifier("kernel"), Word::kKernel},         {&identifier("vertex"), Word::kOtherFunction},
               {&identifier("fragment"), Word::kOtherFunction}};
     out_.reserve(in_.size() + in_.size() / 2);
     scopes_.emplace_back();
@@ -65,7 +65,7 @@ class Translator {
   // Between two braces.
   struct Scope {
     unsigned parentheses = 0;
-    std::size_t start = 0;  // of the declaration or statement that is being read, in out_
+    std::size_t start = 0;          // of the declaration or statement that is being read, in out_
     std::set<std::string> methods;  // those that were qualified by an address space
   };
 
@@ -90,7 +90,8 @@ class Translator {
     if (token.isOneOf(tok::string_literal, tok::kw___func__)) return text();
     if (token.is(tok::kw_static_cast) && cast()) return;
     if (at_ == array_parameter_) return name_of_array();
-    if (token.isOneOf(tok::kw_static_assert, tok::kw__Static_assert, tok::kw_extern, tok::kw_asm, tok::kw___attribute)) {
+    if (token.isOneOf(tok::kw_static_assert, tok::kw__Static_assert, tok::kw_extern, tok::kw_asm,
+                      tok::kw___attribute)) {
       literal_until_ = std::max(literal_until_, end_of_literals());
     }
     switch (word_at(token)) {
@@ -248,8 +249,8 @@ class Translator {
 
   // ---- casts ----
 
-  // Clang converts half and bfloat to each other in no way: static_cast<T>(x) is given metal::__castable<T>(x), which is
-  // x, or where it has to be a float. False where the type is none of these.
+  // Clang converts half and bfloat to each other in no way: static_cast<T>(x) is given metal::__castable<T>(x), which
+  // is x, or where it has to be a float. False where the type is none of these.
   bool cast() {
     std::size_t at = at_ + 1;
     if (in_[at].isNot(tok::less)) return false;
@@ -285,9 +286,10 @@ class Translator {
   // ---- texts, which lie in constant memory ----
 
   void text() {
-    const bool is_value = at_ >= literal_until_ && !out_.empty() &&
-                          (out_.back().isOneOf(tok::l_paren, tok::comma, tok::question, tok::colon, tok::kw_return) ||
-                           (out_.back().is(tok::equal) && out_.size() > 1 && out_[out_.size() - 2].isNot(tok::r_square)));
+    const bool is_value =
+        at_ >= literal_until_ && !out_.empty() &&
+        (out_.back().isOneOf(tok::l_paren, tok::comma, tok::question, tok::colon, tok::kw_return) ||
+         (out_.back().is(tok::equal) && out_.size() > 1 && out_[out_.size() - 2].isNot(tok::r_square)));
     const clang::SourceLocation where = in_[at_].getLocation();
     if (is_value) {
       // (const __attribute__((...)) char*)
@@ -302,9 +304,7 @@ class Translator {
     while (in_[at_].is(tok::string_literal)) out_.push_back(in_[at_++]);
   }
   // The place up to which texts are no values: of static_assert(...) and the like, and of extern "C".
-  std::size_t end_of_literals() const {
-    return in_[at_].is(tok::kw_extern) ? at_ + 2 : behind_brackets(at_ + 1);
-  }
+  std::size_t end_of_literals() const { return in_[at_].is(tok::kw_extern) ? at_ + 2 : behind_brackets(at_ + 1); }
 
   void threadgroup(const Token& token) {
     if (!is_qualifier_of_method() && scope().parentheses == 0) {
@@ -522,7 +522,8 @@ class Translator {
 
   void no_double() {
     clang::DiagnosticsEngine& diagnostics = pp_.getDiagnostics();
-    const unsigned id = diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "'double' is not supported in Metal");
+    const unsigned id =
+        diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "'double' is not supported in Metal");
     diagnostics.Report(in_[at_].getLocation(), id);
     out_.push_back(make_name("float", in_[at_].getLocation()));
     ++at_;

@@ -1,0 +1,53 @@
+#include "backend/shader_launch.h"
+
+#include <c10/util/Exception.h>
+
+#include "backend/memory.h"
+#include "backend/metal_door.h"
+#include "gpu/device.h"
+
+namespace anymps::backend {
+namespace {
+
+// What a kernel wrote into PyTorch's error buffer is an error that the next synchronisation finds.
+void report_errors(const c10::metal::ErrorMessages& messages) {
+  if (messages.count == 0) return;
+  const c10::metal::ErrorMessage& first = messages.msg[0];
+  gpu::report_device_error({first.message, first.func, first.file, first.line});
+}
+
+}  // namespace
+
+void Encoding::set(unsigned index, void* pointer, std::size_t size) {
+  TORCH_CHECK(index < launch.buffers.size(), "Metal kernels have ", launch.buffers.size(), " places for arguments; ",
+              index, " is beyond them");
+  launch.buffers[index] = pointer;
+  launch.buffer_bytes[index] = size;
+}
+
+void Encoding::set_bytes(unsigned index, const void* given, std::size_t size) {
+  const auto* first = static_cast<const std::byte*>(given);
+  bytes.emplace_back(first, first + size);
+  set(index, bytes.back().data(), size);
+}
+
+std::uint32_t narrowed(std::uint64_t value) {
+  TORCH_CHECK(value <= UINT32_MAX, "A Metal grid has at most ", UINT32_MAX, " threads along an axis, not ", value);
+  return static_cast<std::uint32_t>(value);
+}
+
+void run(metal::Pipeline& pipeline, Encoding& current, const metal::Size& threads, const metal::Size& group) {
+  for (const std::uint32_t count : threads) {
+    if (count == 0) return;
+  }
+  current.launch.validate = launches_are_validated();
+  current.launch.is_device_memory = &in_heap;
+  try {
+    pipeline.launch(current.launch, threads, group);
+  } catch (const std::exception& error) {
+    TORCH_CHECK(false, error.what());
+  }
+  if (current.errors) report_errors(*current.errors);
+}
+
+}  // namespace anymps::backend
