@@ -26,7 +26,11 @@ def complete_in_bash(call, line: list[str], cwd) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "verbs", [(), ("run",), ("size",), ("macs",), ("metal",), ("metal", "list"), ("env",), ("cache",), ("completion",)]
+    "verbs",
+    [
+        *[(), ("run",), ("size",), ("macs",), ("metal",), ("metal", "list"), ("metal", "run")],
+        *[("env",), ("cache",), ("completion",)],
+    ],
 )
 def test_bash_offers_what_help_lists(call, tmp_path, verbs):
     expected = words_in_help(call, *verbs)
@@ -51,7 +55,7 @@ def test_bash_offers_files_where_a_file_is_meant(call, tmp_path):
 @pytest.mark.parametrize("shell", SHELLS)
 def test_every_script_names_every_word(call, shell):
     script = call("completion", shell).stdout
-    for verbs in ((), ("run",), ("size",), ("macs",), ("metal",), ("metal", "list"), ("cache",), ("completion",)):
+    for verbs in ((), ("run",), ("size",), ("macs",), ("metal",), ("metal", "list"), ("metal", "run"), ("cache",), ("completion",)):
         for word in words_in_help(call, *verbs):
             assert re.search(rf"\b{word.lstrip('-')}\b", script), word
 
