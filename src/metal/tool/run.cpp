@@ -1,7 +1,5 @@
 #include "metal/tool/run.h"
 
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -12,7 +10,9 @@
 
 #include "metal/engine/compiler.h"
 #include "metal/pipeline.h"
+#include "metal/tool/argument_type.h"
 #include "metal/tool/buffer_text.h"
+#include "metal/tool/function_signature.h"
 #include "metal/tool/launch_request.h"
 #include "metal/tool/npy.h"
 #include "metal/tool/reports_json.h"
@@ -40,15 +40,6 @@ std::string text_of(const Bound& bound) {
          ")";
 }
 
-// Where the signature's name tells it.
-std::optional<ElementType> type_of(const Argument& argument) {
-  auto type = element_type(argument.type_name);
-  // What Apple's compiler calls an atomic: of which type it does not say.
-  if (argument.type_name == "metal::_atomic" && argument.size == 4) type = ElementType{Scalar::kU32};
-  if (type && argument.size != 0 && type->stride() != argument.size) return std::nullopt;
-  return type;
-}
-
 std::vector<Bound> places_of(const Signature& signature) {
   std::vector<Bound> places;
   for (const Argument& argument : signature.arguments) {
@@ -65,7 +56,7 @@ void fill(Bound& place, const std::string& text, std::uint64_t seed) {
     throw RequestError(text_of(place) + " holds addresses of buffers, which cannot be given here; there is `none`");
   }
   try {
-    place.buffer = buffer_of(text, type_of(*place.argument), seed, place.binding);
+    place.buffer = buffer_of(text, element_type_of(*place.argument), seed, place.binding);
   } catch (const RequestError& error) {
     throw RequestError(text_of(place) + ": " + error.what());
   }
@@ -179,16 +170,11 @@ double median(std::vector<double> times) {
   return *middle;
 }
 
-Signature signature_of(const FunctionEntry& function) {
-  llvm::LLVMContext context;
-  return read_signature(*read_module(context, function.bitcode, function.name), function.name);
-}
-
 }  // namespace
 
 std::string run_as_json(const FunctionEntry& function, std::span<const std::string> options) {
   const LaunchRequest request = launch_request_of(options);
-  const Signature signature = signature_of(function);
+  const Signature signature = read_signature(function);
   std::vector<Bound> bound = bind(request, signature);
   const lower::ConstantValues constants = constants_of(request, signature);
   Launch launch = launch_of(request, bound, signature);

@@ -15,6 +15,7 @@
 
 #include "metal/air/module.h"
 #include "metal/library/metallib.h"
+#include "metal/tool/check.h"
 #include "metal/tool/list.h"
 #include "metal/tool/open_library.h"
 #include "metal/tool/run.h"
@@ -64,6 +65,13 @@ std::string run(const Words& words) {
   return run_as_json(find_function(library, words[1], words[2]), std::span(words).subspan(3));
 }
 
+std::string check(const Words& words) {
+  const Metallib library = open_library(words[1]);
+  const std::span<const FunctionEntry> all = library.functions();
+  const std::size_t first = std::min<std::size_t>(std::stoull(words[2]), all.size());
+  return check_as_json(all.subspan(first, std::min<std::size_t>(std::stoull(words[3]), all.size() - first)));
+}
+
 struct Verb {
   std::string_view name;
   std::size_t fewest_words;  // the verb's own name among them
@@ -75,6 +83,7 @@ constexpr std::array kVerbs = {
     Verb{"list", 2, static_cast<std::size_t>(-1), list},
     Verb{"disasm", 3, 3, disassemble},
     Verb{"verify", 6, 6, verify},
+    Verb{"check", 4, 4, check},
     Verb{"run", 3, static_cast<std::size_t>(-1), run},
 };
 
