@@ -9,19 +9,15 @@
 #include <thread>
 #include <vector>
 
-#include "cli/verbs.h"
+#include "cli/metal_verbs.h"
 #include "gpu/whole_number.h"
 #include "lab/log.h"
-#include "lab/metal_reader.h"
 #include "lab/metal_screen.h"
 #include "lab/metal_verify.h"
 #include "lab/terminal.h"
 
 namespace anymps::cli {
 namespace {
-
-constexpr int kRefused = 2;
-constexpr int kInterrupted = 130;
 
 struct MetalOptions {
   std::string file;
@@ -31,12 +27,6 @@ struct MetalOptions {
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   bool json = false;
 };
-
-int complain(const lab::MetalAnswer& answer) {
-  lab::log().error(lab::on_one_line(answer.text));
-  if (answer.interrupted) return kInterrupted;
-  return answer.refused ? kRefused : 1;
-}
 
 int list(const MetalOptions& options) {
   std::vector<std::string> request = {"list", options.file};
@@ -88,15 +78,23 @@ int verify(const MetalOptions& options) {
 
 }  // namespace
 
+int complain(const lab::MetalAnswer& answer) {
+  lab::log().error(lab::on_one_line(answer.text));
+  if (answer.interrupted) return kInterrupted;
+  return answer.refused ? kRefused : 1;
+}
+
 void add_metal(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<MetalOptions>();
-  CLI::App* verb = app.add_subcommand("metal", "Look into a Metal library");
+  CLI::App* verb = app.add_subcommand("metal", "Look into a Metal library, or try its kernels");
   verb->require_subcommand(1);
   verb->footer(R"text(Examples:
   anymps metal list kernels.metallib                  every function: arguments, constants, memory, limits
   anymps metal list --json kernels.metallib add_f32   one of them, for a program
   anymps metal disasm kernels.metallib add_f32        its LLVM IR
   anymps metal verify kernels.metallib --sample 1/10  compile every tenth kernel: by which route, or why not
+  anymps metal run kernels.metallib scale --threads 8 --arg iota:8 --arg 2.5
+                                                      launch a kernel and show what it wrote
 )text");
   const auto add = [&](const char* name, const char* description, int (*action)(const MetalOptions&)) {
     CLI::App* sub = verb->add_subcommand(name, description);
@@ -116,6 +114,7 @@ void add_metal(CLI::App& app, Action& chosen) {
   add("disasm", "Print the LLVM IR of a function", disassemble)
       ->add_option("KERNEL", options->kernel, "Its name")
       ->required();
+  add_metal_run(*verb, chosen);
 }
 
 }  // namespace anymps::cli

@@ -7,6 +7,10 @@ import subprocess
 import pytest
 
 SHELLS = ("bash", "zsh", "fish")
+VERBS = [
+    *[(), ("run",), ("size",), ("macs",), ("env",), ("cache",), ("completion",)],
+    *[("metal",), ("metal", "list"), ("metal", "run")],
+]
 
 
 def words_in_help(call, *verbs) -> set[str]:
@@ -25,9 +29,7 @@ def complete_in_bash(call, line: list[str], cwd) -> set[str]:
     return set(answer.stdout.split())
 
 
-@pytest.mark.parametrize(
-    "verbs", [(), ("run",), ("size",), ("macs",), ("metal",), ("metal", "list"), ("env",), ("cache",), ("completion",)]
-)
+@pytest.mark.parametrize("verbs", VERBS)
 def test_bash_offers_what_help_lists(call, tmp_path, verbs):
     expected = words_in_help(call, *verbs)
     assert expected
@@ -51,7 +53,7 @@ def test_bash_offers_files_where_a_file_is_meant(call, tmp_path):
 @pytest.mark.parametrize("shell", SHELLS)
 def test_every_script_names_every_word(call, shell):
     script = call("completion", shell).stdout
-    for verbs in ((), ("run",), ("size",), ("macs",), ("metal",), ("metal", "list"), ("cache",), ("completion",)):
+    for verbs in VERBS:
         for word in words_in_help(call, *verbs):
             assert re.search(rf"\b{word.lstrip('-')}\b", script), word
 

@@ -17,6 +17,15 @@
 
 namespace anymps::metal::testing {
 
+inline std::vector<std::byte> bitcode_of(const llvm::Module& module) {
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  llvm::WriteBitcodeToFile(module, stream);
+  stream.flush();
+  const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
+  return {begin, begin + bytes.size()};
+}
+
 // A kernel "k" whose parameters are device float buffers at bindings 0, 1, ..., then the builtins named, each a uint.
 class AirText {
  public:
@@ -84,12 +93,7 @@ class AirText {
     llvm::SMDiagnostic problem;
     const auto module = llvm::parseAssemblyString(text(), problem, context);
     if (!module) throw std::runtime_error(problem.getMessage().str() + " in\n" + text());
-    std::string bytes;
-    llvm::raw_string_ostream stream(bytes);
-    llvm::WriteBitcodeToFile(*module, stream);
-    stream.flush();
-    const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
-    return {begin, begin + bytes.size()};
+    return bitcode_of(*module);
   }
 
  private:

@@ -10,6 +10,7 @@
 
 namespace llvm {
 class Function;
+class GlobalVariable;
 class Module;
 class Value;
 }  // namespace llvm
@@ -25,6 +26,9 @@ struct ThreadgroupVariable {
   std::size_t offset = 0;
   std::size_t size = 0;
 };
+
+// The name in the source, which ends a mangled one ("_ZZ4sumsPfE6shared").
+std::string plain_name(const llvm::GlobalVariable& variable);
 
 // On the instruction that is a threadgroup variable's address: which one, by its place in the layout.
 inline constexpr char kVariableMark[] = "anymps.variable";

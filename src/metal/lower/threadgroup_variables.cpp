@@ -29,8 +29,13 @@ llvm::Function* with_memory_parameter(llvm::Function* kernel) {
   return wider;
 }
 
-// The name in the source, which ends a mangled one ("_ZZ4sumsPfE6shared"). LLVM's demangler does not know all of
-// Metal's types.
+llvm::MDNode* mark_of(llvm::IRBuilder<>& b, std::size_t number) {
+  return llvm::MDNode::get(b.getContext(), llvm::ConstantAsMetadata::get(b.getInt32(static_cast<unsigned>(number))));
+}
+
+}  // namespace
+
+// LLVM's demangler does not know all of Metal's types.
 std::string plain_name(const llvm::GlobalVariable& variable) {
   const llvm::StringRef mangled = variable.getName();
   for (std::size_t i = 0; mangled.starts_with("_Z") && i < mangled.size(); ++i) {
@@ -40,12 +45,6 @@ std::string plain_name(const llvm::GlobalVariable& variable) {
   }
   return mangled.str();
 }
-
-llvm::MDNode* mark_of(llvm::IRBuilder<>& b, std::size_t number) {
-  return llvm::MDNode::get(b.getContext(), llvm::ConstantAsMetadata::get(b.getInt32(static_cast<unsigned>(number))));
-}
-
-}  // namespace
 
 llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function* kernel, ThreadgroupLayout& layout,
                                             std::vector<ThreadgroupVariable>& placed) {

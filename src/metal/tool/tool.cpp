@@ -13,10 +13,12 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/edit_distance.h"
 #include "metal/air/module.h"
 #include "metal/library/metallib.h"
+#include "metal/tool/check.h"
 #include "metal/tool/list.h"
+#include "metal/tool/open_library.h"
+#include "metal/tool/run.h"
 #include "metal/tool/verify.h"
 
 namespace anymps::metal {
@@ -26,27 +28,10 @@ using Words = std::vector<std::string>;
 
 constexpr int kRefused = 2;
 
-Metallib open_library(const std::string& file) {
-  try {
-    return Metallib::from_file(file);
-  } catch (const MetallibError& error) {
-    throw MetallibError(file + ": " + error.what());
-  }
-}
-
-const FunctionEntry& find_function(const Metallib& library, const Words& words, const std::string& name) {
-  if (const FunctionEntry* function = library.find(name)) return *function;
-  const auto functions = library.functions();
-  if (functions.empty()) throw MetallibError(words[1] + ": there is no function in it");
-  const auto nearest = std::ranges::min_element(
-      functions, {}, [&](const FunctionEntry& function) { return gpu::edits_between(name, function.name); });
-  throw MetallibError(words[1] + ": there is no function `" + name + "`; the nearest is `" + nearest->name + "`");
-}
-
 std::string list(const Words& words) {
   const Metallib library = open_library(words[1]);
   std::vector<const FunctionEntry*> chosen;
-  for (std::size_t i = 2; i < words.size(); ++i) chosen.push_back(&find_function(library, words, words[i]));
+  for (std::size_t i = 2; i < words.size(); ++i) chosen.push_back(&find_function(library, words[1], words[i]));
   if (chosen.empty()) {
     for (const FunctionEntry& function : library.functions()) chosen.push_back(&function);
   }
@@ -55,7 +40,7 @@ std::string list(const Words& words) {
 
 std::string disassemble(const Words& words) {
   const Metallib library = open_library(words[1]);
-  const FunctionEntry& function = find_function(library, words, words[2]);
+  const FunctionEntry& function = find_function(library, words[1], words[2]);
   llvm::LLVMContext context;
   const auto module = read_module(context, function.bitcode, function.name);
   std::string text;
@@ -75,6 +60,18 @@ std::string verify(const Words& words) {
   return verify_as_json(chosen, static_cast<unsigned>(std::stoul(words[5])));
 }
 
+std::string run(const Words& words) {
+  const Metallib library = open_library(words[1]);
+  return run_as_json(find_function(library, words[1], words[2]), std::span(words).subspan(3));
+}
+
+std::string check(const Words& words) {
+  const Metallib library = open_library(words[1]);
+  const std::span<const FunctionEntry> all = library.functions();
+  const std::size_t first = std::min<std::size_t>(std::stoull(words[2]), all.size());
+  return check_as_json(all.subspan(first, std::min<std::size_t>(std::stoull(words[3]), all.size() - first)));
+}
+
 struct Verb {
   std::string_view name;
   std::size_t fewest_words;  // the verb's own name among them
@@ -86,6 +83,8 @@ constexpr std::array kVerbs = {
     Verb{"list", 2, static_cast<std::size_t>(-1), list},
     Verb{"disasm", 3, 3, disassemble},
     Verb{"verify", 6, 6, verify},
+    Verb{"check", 4, 4, check},
+    Verb{"run", 3, static_cast<std::size_t>(-1), run},
 };
 
 std::string answer(const Words& words) {

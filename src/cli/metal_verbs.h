@@ -1,0 +1,18 @@
+// What the verbs under `anymps metal` share, and those that have a file of their own.
+#pragma once
+
+#include "cli/verbs.h"
+#include "lab/metal_reader.h"
+
+namespace anymps::cli {
+
+constexpr int kFound = 1;    // something that the verb looks for
+constexpr int kRefused = 2;  // a file
+constexpr int kInterrupted = 130;
+
+// Why there is no answer, on standard error; the status to end with.
+int complain(const lab::MetalAnswer& answer);
+
+void add_metal_run(CLI::App& metal, Action& chosen);
+
+}  // namespace anymps::cli

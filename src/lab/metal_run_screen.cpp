@@ -1,0 +1,77 @@
+#include "lab/metal_run_screen.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "lab/metal_screen.h"
+#include "lab/text_wrap.h"
+
+namespace anymps::lab {
+namespace {
+
+constexpr std::string_view kIndent = "    ";
+
+// As many digits as tell a value of the type from its neighbours.
+std::string text_of(const nlohmann::json& value, std::string_view type) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_number_float()) return value.dump();
+  const auto number = value.get<double>();
+  if (type.find("bfloat") != std::string_view::npos) return fmt::format("{:.4g}", number);
+  if (type.find("half") != std::string_view::npos) return fmt::format("{:.5g}", number);
+  return fmt::format("{}", static_cast<float>(number));
+}
+
+std::string values_of(const nlohmann::json& output) {
+  const auto type = output.at("type").get<std::string>();
+  const auto width = output.at("width").get<std::size_t>();
+  const auto& values = output.at("values");
+  std::string text;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i != 0) text += ' ';
+    if (width > 1 && i % width == 0) text += '(';
+    text += text_of(values[i], type);
+    if (width > 1 && i % width == width - 1) text += ')';
+  }
+  if (values.size() < output.at("count").get<std::size_t>() * width) text += " ...";
+  return text;
+}
+
+std::string block_of(const nlohmann::json& output, const Terminal& terminal) {
+  std::string text = fmt::format("  {} {}: {} x {}", output.at("binding").get<unsigned>(),
+                                 on_one_line(output.at("name").get<std::string>()),
+                                 output.at("count").get<std::size_t>(), output.at("type").get<std::string>());
+  if (output.contains("file")) return text + " -> " + on_one_line(output.at("file").get<std::string>()) + "\n";
+  return text + "\n" + std::string(kIndent) + wrapped(values_of(output), terminal.width, kIndent);
+}
+
+std::string extent_of(const nlohmann::json& size) {
+  return fmt::format("{} x {} x {}", size[0].get<unsigned>(), size[1].get<unsigned>(), size[2].get<unsigned>());
+}
+
+}  // namespace
+
+std::string report_texts(const nlohmann::json& reports) {
+  std::string text;
+  for (const auto& report : reports) {
+    std::istringstream lines(report.at("text").get<std::string>());
+    for (std::string line; std::getline(lines, line);) text += on_one_line(line) + "\n";
+  }
+  return text;
+}
+
+std::string metal_run_screen(const nlohmann::json& run, const Terminal& terminal) {
+  std::string text =
+      fmt::format("{}  {} threads in threadgroups of {}, {}\n", on_one_line(run.at("kernel").get<std::string>()),
+                  extent_of(run.at("threads")), extent_of(run.at("group")),
+                  run.at("validated").get<bool>() ? "validated" : run.at("route").get<std::string>());
+  for (const auto& output : run.at("outputs")) text += block_of(output, terminal);
+  if (const auto& time = run.at("median_ms"); !time.is_null()) {
+    text += fmt::format("  {:.4g} ms in the median of {} launches; compiled or found in the cache in {:.0f} ms\n",
+                        time.get<double>(), run.at("launches").get<std::size_t>(), run.at("compile_ms").get<double>());
+  }
+  return text + report_texts(run.at("reports"));
+}
+
+}  // namespace anymps::lab

@@ -1,0 +1,85 @@
+#include "metal/tool/check.h"
+
+#include <llvm/Support/JSON.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "metal/lint/lint.h"
+#include "metal/tool/trial.h"
+
+namespace anymps::metal {
+namespace {
+
+namespace json = llvm::json;
+
+json::Object json_of(const lint::Finding& finding) {
+  return json::Object{{"check", finding.lint},
+                      {"severity", finding.severity == lint::Severity::kError ? "error" : "warning"},
+                      {"subject", json::fixUTF8(finding.subject)},
+                      {"place", json::fixUTF8(finding.place)},
+                      {"text", json::fixUTF8(finding.text)}};
+}
+
+// The sanitiser's text has a heading, and then lines that say it.
+std::string without_heading(const std::string& text) {
+  std::string rest = text.substr(std::min(text.find('\n') + 1, text.size()));
+  while (rest.ends_with('\n')) rest.pop_back();
+  return rest.substr(std::min(rest.find_first_not_of(' '), rest.size()));
+}
+
+// Not where a shape of the threadgroup or a whole number may be one that the kernel was not made for.
+bool is_certain(const TrialReport& found, const Trial& trial) {
+  if (!found.always) return false;
+  const ValidationReport& report = found.report;
+  if (!trial.made_up || report.fault == Fault::kDivergentBarrier) return true;
+  return report.fault != Fault::kOutOfBounds && report.binding < 0;
+}
+
+json::Object json_of(const TrialReport& found, const Trial& trial) {
+  const ValidationReport& report = found.report;
+  return json::Object{{"check", llvm::StringRef(name_of(report.fault))},
+                      {"severity", is_certain(found, trial) ? "error" : "warning"},
+                      {"subject", json::fixUTF8(report.argument)},
+                      {"place", json::fixUTF8(report.place)},
+                      {"text", json::fixUTF8(without_heading(report.text))}};
+}
+
+json::Object check(const FunctionEntry& function) {
+  json::Object entry{{"name", json::fixUTF8(function.name)}};
+  try {
+    json::Array findings;
+    bool compares_position = true;
+    for (const lint::Finding& finding : lint::lint_kernel(function)) {
+      compares_position = compares_position && finding.lint != lint::kUnguardedIndex;
+      findings.push_back(json_of(finding));
+    }
+    const Trial trial = try_kernel(function, compares_position);
+    for (const TrialReport& found : trial.reports) findings.push_back(json_of(found, trial));
+    entry["findings"] = std::move(findings);
+    entry["launches"] = static_cast<std::int64_t>(trial.launches);
+    entry["not_tried"] = nullptr;
+    if (!trial.not_tried.empty()) entry["not_tried"] = json::fixUTF8(trial.not_tried);
+  } catch (const std::exception& error) {
+    entry["refusal"] = json::fixUTF8(error.what());
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::string check_as_json(std::span<const FunctionEntry> functions) {
+  json::Array kernels;
+  for (const FunctionEntry& function : functions) {
+    if (function.type == FunctionType::kKernel) kernels.push_back(check(function));
+  }
+  json::Object answer;
+  answer["kernels"] = std::move(kernels);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << json::Value(std::move(answer));
+  return text;
+}
+
+}  // namespace anymps::metal

@@ -1,0 +1,138 @@
+#include "metal/tool/launch_request.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "gpu/whole_number.h"
+#include "metal/tool/element_type.h"
+
+namespace anymps::metal {
+namespace {
+
+std::pair<std::string, std::string> cut(const std::string& text, const std::string& option, const char* form) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw RequestError("--" + option + " takes " + form + ", not " + text);
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+template <typename Number>
+Number number_of(const std::string& text, const std::string& option) {
+  const auto number = gpu::whole_number<Number>(text);
+  if (!number) throw RequestError("--" + option + " takes a whole number, not `" + text + "`");
+  return *number;
+}
+
+Size size_of(std::string_view text, const std::string& option) {
+  const std::string whole(text);
+  Size size = {1, 1, 1};
+  for (unsigned axis = 0;; ++axis) {
+    const std::size_t comma = text.find(',');
+    const auto extent = gpu::whole_number<std::uint32_t>(text.substr(0, comma));
+    if (axis == 3 || !extent || *extent == 0) {
+      throw RequestError("--" + option + " takes one to three numbers above 0, such as 64,4, not " + whole);
+    }
+    size[axis] = *extent;
+    if (comma == std::string_view::npos) return size;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+unsigned binding_of(const std::string& text, const std::string& option) {
+  const auto binding = number_of<unsigned>(text, option);
+  if (binding >= kMaxBindings) throw RequestError("--" + option + ": there are bindings 0 to 30, not " + text);
+  return binding;
+}
+
+void set(LaunchRequest& request, const std::string& key, const std::string& value) {
+  if (key == "threads") {
+    request.threads = size_of(value, key);
+  } else if (key == "group") {
+    request.group = size_of(value, key);
+  } else if (key == "arg") {
+    request.arguments.push_back(value);
+  } else if (key == "threadgroup") {
+    const std::string option = "threadgroup-bytes";
+    const auto [index, bytes] = cut(value, option, "INDEX=BYTES");
+    request.threadgroup_bytes[binding_of(index, option)] = number_of<std::size_t>(bytes, option);
+  } else if (key == "constant") {
+    request.constants.push_back(cut(value, key, "ID=VALUE or NAME=VALUE"));
+  } else if (key == "out") {
+    const std::size_t equals = value.find('=');
+    request.outputs[binding_of(value.substr(0, equals), key)] =
+        equals == std::string::npos ? "" : value.substr(equals + 1);
+  } else if (key == "seed") {
+    request.seed = number_of<std::uint64_t>(value, key);
+  } else if (key == "repeat") {
+    request.repeat = number_of<std::size_t>(value, key);
+  } else if (key == "validate") {
+    request.validate = value == "1";
+  } else {
+    throw RequestError("there is no option " + key);
+  }
+}
+
+const FunctionConstant& constant_named(const std::string& name, const Signature& signature) {
+  const auto id = gpu::whole_number<unsigned>(name);
+  const auto found = std::ranges::find_if(signature.constants, [&](const FunctionConstant& constant) {
+    return id ? constant.id == *id : constant.name == name;
+  });
+  if (found != signature.constants.end()) return *found;
+  std::string known;
+  for (const FunctionConstant& constant : signature.constants) {
+    known += (known.empty() ? "" : ", ") + std::to_string(constant.id) + " " + constant.type + " " + constant.name;
+  }
+  throw RequestError("--constant " + name + ": " + signature.kernel +
+                     (known.empty() ? " has no function constants" : " has the function constants " + known));
+}
+
+std::uint64_t bits_of(const FunctionConstant& constant, const std::string& text) {
+  const auto type = element_type(constant.type);
+  if (!type || type->width != 1) {
+    throw RequestError("--constant " + constant.name + ": a value of type " + constant.type + " cannot be given here");
+  }
+  std::uint64_t bits = 0;
+  put_number(type->scalar, metal::number_of(type->scalar, text), reinterpret_cast<std::byte*>(&bits));
+  return bits;
+}
+
+}  // namespace
+
+LaunchRequest launch_request_of(std::span<const std::string> options) {
+  LaunchRequest request;
+  for (const std::string& option : options) {
+    const auto [key, value] = cut(option, option, "KEY=VALUE");
+    set(request, key, value);
+  }
+  return request;
+}
+
+std::string buffers_of(const Signature& signature) {
+  std::string text;
+  for (const Argument& argument : signature.arguments) {
+    if (!is_bound(argument.kind)) continue;
+    const char* space = argument.address_space == kDeviceSpace     ? "device "
+                        : argument.address_space == kConstantSpace ? "constant "
+                                                                   : "threadgroup ";
+    text += (text.empty() ? "" : ", ") + std::to_string(argument.binding) + " " + space + argument.type_name +
+            (argument.buffer_size != 0 ? "& " : "* ") + argument.name;
+  }
+  return text.empty() ? "none" : text;
+}
+
+lower::ConstantValues constants_of(const LaunchRequest& request, const Signature& signature) {
+  lower::ConstantValues values;
+  for (const auto& [name, text] : request.constants) {
+    const FunctionConstant& constant = constant_named(name, signature);
+    values[constant.id] = bits_of(constant, text);
+  }
+  for (const FunctionConstant& constant : signature.constants) {
+    if (!constant.required || values.contains(constant.id)) continue;
+    throw RequestError(signature.kernel + ": function constant " + std::to_string(constant.id) + " (" + constant.type +
+                       " " + constant.name + ") has no value: --constant " + constant.name + "=VALUE");
+  }
+  return values;
+}
+
+}  // namespace anymps::metal

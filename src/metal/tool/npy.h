@@ -1,0 +1,27 @@
+// NumPy's files of one array (.npy), as far as Metal has their types.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "metal/tool/element_type.h"
+
+namespace anymps::metal {
+
+struct NpyArray {
+  Scalar scalar = Scalar::kF32;
+  std::vector<std::size_t> shape;
+  std::vector<std::byte> bytes;  // in C's order
+};
+
+// Complex numbers are read as two floats. NumPy has no bfloat: it is read from, and written as, the two bytes that
+// ml_dtypes makes of it ("V2"). Both throw RequestError that begins with the file's name.
+NpyArray read_npy(const std::string& file);
+void write_npy(const std::string& file, const NpyArray& array);
+
+// All bytes of a file. Throws likewise.
+std::vector<std::byte> read_bytes(const std::string& file);
+void write_bytes(const std::string& file, std::span<const std::byte> bytes);
+
+}  // namespace anymps::metal

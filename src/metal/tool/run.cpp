@@ -1,0 +1,218 @@
+#include "metal/tool/run.h"
+
+#include <llvm/Support/JSON.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+
+#include "metal/engine/compiler.h"
+#include "metal/pipeline.h"
+#include "metal/tool/argument_type.h"
+#include "metal/tool/buffer_text.h"
+#include "metal/tool/function_signature.h"
+#include "metal/tool/launch_request.h"
+#include "metal/tool/npy.h"
+#include "metal/tool/reports_json.h"
+
+namespace anymps::metal {
+namespace {
+
+namespace json = llvm::json;
+
+constexpr std::size_t kShown = 16;  // scalars of a buffer that nobody asked for
+
+double milliseconds_since(std::chrono::steady_clock::time_point began) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+}
+
+// A buffer that is bound, or nothing for "none".
+struct Bound {
+  const Argument* argument;
+  unsigned binding;
+  std::optional<Buffer> buffer;
+};
+
+std::string text_of(const Bound& bound) {
+  return "argument " + std::to_string(bound.binding) + " (" + bound.argument->type_name + " " + bound.argument->name +
+         ")";
+}
+
+std::vector<Bound> places_of(const Signature& signature) {
+  std::vector<Bound> places;
+  for (const Argument& argument : signature.arguments) {
+    if (!is_bound(argument.kind) || argument.kind == ArgumentKind::kThreadgroupBuffer) continue;
+    for (unsigned i = 0; i < argument.count; ++i) places.push_back({&argument, argument.binding + i, std::nullopt});
+  }
+  std::ranges::stable_sort(places, {}, &Bound::binding);
+  return places;
+}
+
+void fill(Bound& place, const std::string& text, std::uint64_t seed) {
+  if (text == "none") return;
+  if (place.argument->kind == ArgumentKind::kIndirectBuffer) {
+    throw RequestError(text_of(place) + " holds addresses of buffers, which cannot be given here; there is `none`");
+  }
+  try {
+    place.buffer = buffer_of(text, element_type_of(*place.argument), seed, place.binding);
+  } catch (const RequestError& error) {
+    throw RequestError(text_of(place) + ": " + error.what());
+  }
+  const std::size_t least = std::max(place.argument->buffer_size, place.argument->size);
+  if (place.buffer->memory.size() < least) {
+    throw RequestError(text_of(place) + " takes " + std::to_string(least) + " bytes; " + text + " has " +
+                       std::to_string(place.buffer->memory.size()));
+  }
+}
+
+std::vector<Bound> bind(const LaunchRequest& request, const Signature& signature) {
+  std::vector<Bound> places = places_of(signature);
+  if (request.arguments.size() != places.size()) {
+    throw RequestError(signature.kernel + " takes " + std::to_string(places.size()) + " buffers, and " +
+                       std::to_string(request.arguments.size()) + " --arg are given: " + buffers_of(signature));
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) fill(places[i], request.arguments[i], request.seed);
+  return places;
+}
+
+Launch launch_of(const LaunchRequest& request, std::vector<Bound>& bound, const Signature& signature) {
+  Launch launch;
+  launch.validate = request.validate;
+  for (Bound& place : bound) {
+    if (!place.buffer) continue;
+    launch.buffers[place.binding] = place.buffer->memory.data();
+    launch.buffer_bytes[place.binding] = place.buffer->memory.size();
+  }
+  for (const auto& [binding, bytes] : request.threadgroup_bytes) launch.threadgroup_bytes[binding] = bytes;
+  for (const Argument& argument : signature.arguments) {
+    if (argument.kind != ArgumentKind::kThreadgroupBuffer || argument.unused || !argument.predicate.empty()) continue;
+    if (launch.threadgroup_bytes[argument.binding] != 0) continue;
+    const std::string binding = std::to_string(argument.binding);
+    throw RequestError("threadgroup argument " + binding + " (" + argument.type_name + " " + argument.name +
+                       ") has no length: --threadgroup-bytes " + binding + "=BYTES");
+  }
+  return launch;
+}
+
+// Metal's own words for what JSON has none for.
+json::Value json_of(Number number) {
+  if (const auto* whole = std::get_if<std::int64_t>(&number)) return *whole;
+  if (const auto* whole = std::get_if<std::uint64_t>(&number)) return *whole;
+  const double value = std::get<double>(number);
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  return value;
+}
+
+void write_file(const Buffer& buffer, const std::string& file) {
+  if (!file.ends_with(".npy")) return write_bytes(file, buffer.memory.bytes());
+  NpyArray array{.scalar = buffer.type.scalar, .shape = buffer.shape, .bytes = {}};
+  array.bytes = scalars_of(buffer.type, buffer.memory.bytes());
+  if (array.shape.empty()) {
+    array.shape = {buffer.memory.size() / buffer.type.stride()};
+    if (buffer.type.width != 1) array.shape.push_back(buffer.type.width);
+  }
+  write_npy(file, array);
+}
+
+json::Object json_of(const Bound& bound, std::size_t shown) {
+  const Buffer& buffer = *bound.buffer;
+  const std::size_t size = size_of(buffer.type.scalar);
+  const std::vector<std::byte> scalars = scalars_of(buffer.type, buffer.memory.bytes());
+  json::Array values;
+  for (std::size_t i = 0; i < std::min(scalars.size() / size, shown); ++i) {
+    values.push_back(json_of(number_at(buffer.type.scalar, scalars.data() + i * size)));
+  }
+  return json::Object{{"binding", bound.binding},
+                      {"name", json::fixUTF8(bound.argument->name)},
+                      {"type", name_of(buffer.type)},
+                      {"width", buffer.type.width},
+                      {"count", static_cast<std::int64_t>(buffer.memory.size() / buffer.type.stride())},
+                      {"values", std::move(values)}};
+}
+
+bool may_be_written(const Argument& argument) {
+  return argument.address_space == kDeviceSpace && argument.access != Access::kRead;
+}
+
+json::Array take_outputs(const LaunchRequest& request, const std::vector<Bound>& bound) {
+  json::Array outputs;
+  for (const auto& [binding, file] : request.outputs) {
+    const auto found = std::ranges::find(bound, binding, &Bound::binding);
+    if (found == bound.end() || !found->buffer) {
+      throw RequestError("--out " + std::to_string(binding) + ": no buffer is bound there");
+    }
+    json::Object output = json_of(*found, file.empty() ? found->buffer->memory.size() : kShown);
+    if (!file.empty()) {
+      write_file(*found->buffer, file);
+      output["file"] = json::fixUTF8(file);
+    }
+    outputs.push_back(std::move(output));
+  }
+  for (const Bound& place : bound) {
+    if (request.outputs.empty() && place.buffer && may_be_written(*place.argument)) {
+      outputs.push_back(json_of(place, kShown));
+    }
+  }
+  return outputs;
+}
+
+Size group_of(const LaunchRequest& request, const Pipeline& pipeline) {
+  if (request.group) return *request.group;
+  return {std::min<std::uint32_t>(request.threads[0], pipeline.max_threads_per_threadgroup()), 1, 1};
+}
+
+double median(std::vector<double> times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle);
+  return *middle;
+}
+
+}  // namespace
+
+std::string run_as_json(const FunctionEntry& function, std::span<const std::string> options) {
+  const LaunchRequest request = launch_request_of(options);
+  const Signature signature = read_signature(function);
+  std::vector<Bound> bound = bind(request, signature);
+  const lower::ConstantValues constants = constants_of(request, signature);
+  Launch launch = launch_of(request, bound, signature);
+  std::vector<ValidationReport> reports;
+  launch.reports = &reports;
+
+  auto began = std::chrono::steady_clock::now();
+  // Only one engine has the sanitiser.
+  const std::shared_ptr<Pipeline> pipeline = request.validate
+                                                 ? make_pipeline(function, {.constants = constants, .validate = true})
+                                                 : make_chosen_pipeline(function, constants);
+  const double compiling = milliseconds_since(began);
+  const Size group = group_of(request, *pipeline);
+  pipeline->launch(launch, request.threads, group);
+
+  json::Object answer{{"version", 1},
+                      {"kernel", json::fixUTF8(function.name)},
+                      {"threads", json::Array(request.threads)},
+                      {"group", json::Array(group)},
+                      {"route", pipeline->route() == lower::Route::kThreadLoop ? "thread loop" : "coroutines"},
+                      {"validated", request.validate},
+                      {"compile_ms", compiling},
+                      {"outputs", take_outputs(request, bound)},
+                      {"reports", json_of(reports)},
+                      {"launches", static_cast<std::int64_t>(request.repeat)},
+                      {"median_ms", nullptr}};
+  // After the results were taken: these launches go on with what the first one left.
+  std::vector<double> times;
+  for (std::size_t i = 0; i < request.repeat; ++i) {
+    began = std::chrono::steady_clock::now();
+    pipeline->launch(launch, request.threads, group);
+    times.push_back(milliseconds_since(began));
+  }
+  if (!times.empty()) answer["median_ms"] = median(std::move(times));
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << json::Value(std::move(answer));
+  return text;
+}
+
+}  // namespace anymps::metal

@@ -1,0 +1,210 @@
+#include "metal/tool/trial.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "metal/engine/compiler.h"
+#include "metal/pipeline.h"
+#include "metal/tool/argument_type.h"
+#include "metal/tool/buffer_text.h"
+#include "metal/tool/function_signature.h"
+
+namespace anymps::metal {
+namespace {
+
+constexpr std::size_t kFewestElements = 4096;
+constexpr std::size_t kMostElements = std::size_t{1} << 19U;
+constexpr std::size_t kUnknownBytes = std::size_t{1} << 20U;  // of a buffer whose type is not known
+constexpr std::size_t kThreadgroupBytes = 16384;
+constexpr std::uint32_t kMostCount = 69;      // loops over it must end in time
+constexpr std::size_t kBeyond = 13;           // threads more than elements
+constexpr const char* kLoopLimit = "300000";  // a number that is no length can keep a loop going
+
+struct Grid {
+  Size threads;
+  Size group;
+};
+
+// By the axes of a thread's position. Shapes that differ much: a kernel may count on one that nothing tells.
+const std::array<std::vector<Grid>, 3> kGrids = {{
+    {{{64, 1, 1}, {32, 1, 1}}, {{69, 1, 1}, {64, 1, 1}}, {{512, 1, 1}, {256, 1, 1}}, {{1024, 1, 1}, {1024, 1, 1}}},
+    {{{16, 16, 1}, {8, 8, 1}},
+     {{19, 13, 1}, {16, 16, 1}},
+     {{32, 4, 1}, {32, 2, 1}},
+     {{1024, 2, 1}, {1024, 1, 1}},
+     {{32, 32, 1}, {32, 32, 1}}},
+    {{{8, 8, 8}, {4, 4, 4}},
+     {{19, 13, 2}, {16, 16, 1}},
+     {{32, 2, 2}, {32, 2, 1}},
+     {{1024, 1, 2}, {1024, 1, 1}},
+     {{32, 32, 1}, {32, 32, 1}}},
+}};
+
+unsigned axes_of(const Signature& signature) {
+  unsigned axes = 1;
+  for (const Argument& argument : signature.arguments) {
+    if (is_bound(argument.kind) || argument.unused || argument.type_name.empty()) continue;
+    const char last = argument.type_name.back();
+    if (last == '2' || last == '3') axes = std::max(axes, static_cast<unsigned>(last - '0'));
+  }
+  return axes;
+}
+
+bool is_reference(const Argument& argument) { return argument.buffer_size != 0; }
+
+bool is_whole(const std::optional<ElementType>& type) {
+  return type && !is_floating(type->scalar) && type->scalar != Scalar::kBool;
+}
+
+std::string why_not(const Signature& signature) {
+  for (const Argument& argument : signature.arguments) {
+    if (!is_bound(argument.kind) || argument.unused) continue;
+    if (argument.kind == ArgumentKind::kIndirectBuffer) return argument.name + " holds addresses of buffers";
+    if (is_reference(argument) && !element_type_of(argument)) {
+      return argument.name + " is a struct (" + argument.type_name + "), whose members cannot be made up";
+    }
+  }
+  return "";
+}
+
+class Trials {
+ public:
+  explicit Trials(const FunctionEntry& function) : signature_(read_signature(function)) {
+    trial.not_tried = why_not(signature_);
+    // Compiled in any case: that it can be is part of the check.
+    lower::LoweringOptions options;
+    options.validate = true;
+    for (const FunctionConstant& constant : signature_.constants) options.constants[constant.id] = one_of(constant);
+    pipeline_ = make_pipeline(function, options);
+    std::size_t numbers = 0;
+    for (const Argument& argument : signature_.arguments) {
+      if (!is_bound(argument.kind) || !is_whole(element_type_of(argument))) continue;
+      const unsigned width = element_type_of(argument)->width;
+      if (is_reference(argument)) numbers += width;
+      trial.made_up = trial.made_up || (!is_reference(argument) && argument.access != Access::kWrite);
+    }
+    knows_count_ = numbers == 1;
+    trial.made_up = trial.made_up || numbers > 1;
+  }
+
+  void run(bool compares_position) {
+    for (const Grid& grid : kGrids.at(axes_of(signature_) - 1)) {
+      const std::vector<ValidationReport> reports = launch(grid);
+      // A launch that was given up says nothing.
+      if (std::ranges::find(reports, Fault::kEndlessLoop, &ValidationReport::fault) != reports.end()) continue;
+      ++trial.launches;
+      for (const ValidationReport& report : reports) add(report);
+    }
+    if (trial.launches == 0) trial.not_tried = "its loops do not end with numbers that are made up";
+    for (TrialReport& found : trial.reports) found.always = found.launches == trial.launches;
+    if (axes_of(signature_) == 1 && knows_count_ && compares_position) run_with_too_many_threads();
+  }
+
+  Trial trial;
+
+ private:
+  static std::uint64_t one_of(const FunctionConstant& constant) {
+    const auto type = element_type(constant.type);
+    std::uint64_t bits = 0;
+    if (type && type->width == 1) put_number(type->scalar, std::uint64_t{1}, reinterpret_cast<std::byte*>(&bits));
+    return bits;
+  }
+
+  void add(const ValidationReport& report) {
+    for (TrialReport& known : trial.reports) {
+      if (known.report.fault != report.fault || known.report.site != report.site) continue;
+      ++known.launches;
+      return;
+    }
+    trial.reports.push_back({.report = report});
+  }
+
+  // Those buffers that a launch of as many threads keeps within must be enough for one of more.
+  void run_with_too_many_threads() {
+    const Grid exact = kGrids[0].at(1);
+    std::set<int> larger;
+    for (const ValidationReport& report : launch(exact, &larger)) {
+      if (report.fault == Fault::kOutOfBounds) larger.insert(report.binding);
+    }
+    Grid more = exact;
+    more.threads[0] += kBeyond;
+    for (const ValidationReport& report : launch(more, &larger, exact.threads[0])) {
+      if (report.fault == Fault::kOutOfBounds && !larger.contains(report.binding)) {
+        trial.reports.push_back({.report = report, .always = true});
+      }
+    }
+  }
+
+  // `larger`: where it is given, buffers other than these have one element for each of `count`.
+  std::vector<ValidationReport> launch(Grid grid, const std::set<int>* larger = nullptr, std::uint32_t count = 0) {
+    if (count == 0) count = std::min(grid.threads[0], kMostCount);
+    const std::size_t cube = std::size_t{count} * count * count;
+    const std::size_t elements = std::clamp(cube, kFewestElements, kMostElements);
+    Launch launch;
+    std::vector<AlignedBytes> memory(kMaxBindings);
+    for (const Argument& argument : signature_.arguments) {
+      if (!is_bound(argument.kind)) continue;
+      if (argument.kind == ArgumentKind::kThreadgroupBuffer) {
+        launch.threadgroup_bytes[argument.binding] = kThreadgroupBytes;
+        continue;
+      }
+      const bool bounded = larger != nullptr && !larger->contains(static_cast<int>(argument.binding));
+      for (unsigned i = argument.binding; i < argument.binding + argument.count; ++i) {
+        memory[i] = contents(argument, count, bounded ? count : elements);
+        launch.buffers[i] = memory[i].data();
+        launch.buffer_bytes[i] = memory[i].size();
+      }
+    }
+    std::vector<ValidationReport> reports;
+    launch.validate = true;
+    launch.reports = &reports;
+    limit(grid.group);
+    pipeline_->launch(launch, grid.threads, grid.group);
+    return reports;
+  }
+
+  AlignedBytes contents(const Argument& argument, std::uint32_t count, std::size_t elements) const {
+    const auto type = element_type_of(argument);
+    if (!type) {
+      const std::size_t size = argument.size == 0 ? kUnknownBytes : argument.size * elements;
+      return AlignedBytes(std::vector<std::byte>(std::min(size, kUnknownBytes)));
+    }
+    if (!is_whole(type))
+      return filled(Filling::kRandom, *type, is_reference(argument) ? 1 : elements, 0, argument.binding);
+    const std::size_t size = size_of(type->scalar);
+    std::vector<std::byte> scalars((is_reference(argument) ? 1 : elements) * type->width * size);
+    for (std::size_t i = 0; i < scalars.size() / size; ++i) {
+      const std::uint64_t value = is_reference(argument) ? count : i % count;
+      put_number(type->scalar, value, scalars.data() + i * size);
+    }
+    return AlignedBytes(lay_out(*type, scalars));
+  }
+
+  void limit(Size& group) const {
+    const std::uint32_t most = pipeline_->max_threads_per_threadgroup();
+    while (std::uint64_t{group[0]} * group[1] * group[2] > most) {
+      std::uint32_t& extent = *std::ranges::max_element(group);
+      extent = (extent + 1) / 2;
+    }
+  }
+
+  const Signature signature_;
+  std::shared_ptr<Pipeline> pipeline_;
+  bool knows_count_ = false;  // one whole number by reference
+};
+
+}  // namespace
+
+Trial try_kernel(const FunctionEntry& function, bool compares_position) {
+  ::setenv("ANYMPS_VALIDATE_LOOPS", kLoopLimit, /*overwrite=*/0);
+  Trials trials(function);
+  if (trials.trial.not_tried.empty()) trials.run(compares_position);
+  return std::move(trials.trial);
+}
+
+}  // namespace anymps::metal

@@ -1,0 +1,32 @@
+// Launches of a kernel with the sanitiser and inputs that are made up: what a kernel does wrong whatever it is given.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "metal/library/metallib.h"
+#include "metal/validation.h"
+
+namespace anymps::metal {
+
+struct TrialReport {
+  ValidationReport report;
+  std::size_t launches = 1;  // in which it was seen
+  bool always = false;       // in every one, whatever the shape of the threadgroup
+};
+
+struct Trial {
+  std::size_t launches = 0;
+  std::string not_tried;  // why inputs cannot be made up for it; empty where they were
+  // Whether it takes whole numbers that say more than a length, such as indices or strides: what it does to the
+  // device's memory then depends on numbers that nobody meant.
+  bool made_up = false;
+  std::vector<TrialReport> reports;  // each place of the kernel once
+};
+
+// Several grids; numbers by reference are the count of threads along x (69 at most), floats are random, whole numbers
+// in buffers lie below that count, and buffers hold that count to the power of three. A kernel that knows its count is
+// also launched with more threads, on buffers of that many elements. Throws engine::KernelError or AirError.
+Trial try_kernel(const FunctionEntry& function, bool compares_position);
+
+}  // namespace anymps::metal
