@@ -10,7 +10,9 @@ import pathlib
 from names import elementwise, family_of
 
 HEADER = "kernel\tfamily\tverdict\tchecks\tworst\tdigest"
+SAMENESS_HEADER = "kernel\tfamily\toutcome"
 GOOD = ("equal", "close")
+SAMENESS = ("same", "differs", "not compiled")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +53,25 @@ def worse(before: dict[str, Row], rows: list[Row]) -> list[str]:
 def other_outputs(before: dict[str, Row], rows: list[Row]) -> list[str]:
     """Kernels that gave other bits than in the earlier run."""
     return [row.kernel for row in rows if row.kernel in before and row.digest != before[row.kernel].digest]
+
+
+def sameness(before: dict[str, Row], rows: list[Row]) -> dict[str, str]:
+    """Of each kernel of the earlier run, what a run of the same kernels compiled otherwise gave: one of SAMENESS."""
+    now = {row.kernel: row.digest for row in rows}
+    return {
+        name: "not compiled" if name not in now else "same" if now[name] == row.digest else "differs"
+        for name, row in before.items()
+    }
+
+
+def write_sameness(path: pathlib.Path, outcomes: dict[str, str]) -> None:
+    lines = (f"{name}\t{family_of(name)}\t{outcome}" for name, outcome in sorted(outcomes.items()))
+    path.write_text("\n".join([SAMENESS_HEADER, *lines]) + "\n")
+
+
+def read_sameness(path: pathlib.Path) -> dict[str, str]:
+    lines = path.read_text().splitlines()
+    return {kernel: outcome for kernel, _, outcome in (line.split("\t") for line in lines[1:])}
 
 
 def bad_by_family(rows: list[Row]) -> list[str]:

@@ -4,6 +4,10 @@
     python tests/genuine/run.py FILE.metallib --only 'add_.*'        kernels whose whole name matches
     python tests/genuine/run.py FILE.metallib --sample 1/40 --jobs 2 --table now.tsv
     python tests/genuine/run.py FILE.metallib --engine coroutines --against now.tsv
+    python tests/genuine/run.py --source TREE --against now.tsv --sameness same.tsv
+
+With --source the kernels are compiled by our frontend from the .metal files of TREE, a checkout of PyTorch. Against a
+table of Apple's kernels on the same machine, the same outputs are the same bits of every output on every input.
 
 A verdict is one of
 
@@ -49,6 +53,7 @@ def list_kernels(worker: list[str], env: dict[str, str]) -> list[tuple[str, bool
     done = subprocess.run([*worker, "--list"], env=env, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(done.stderr[-3000:])
+    sys.stderr.write(done.stderr)
     return [(name, covered) for name, covered in json.loads(done.stdout.splitlines()[-1])]
 
 
@@ -85,7 +90,9 @@ def run(worker: list[str], kernels: list[str], jobs: int, limit_s: float, env: d
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("library", type=Path, metavar="FILE.metallib")
+    library = parser.add_mutually_exclusive_group(required=True)
+    library.add_argument("library", type=Path, nargs="?", metavar="FILE.metallib")
+    library.add_argument("--source", type=Path, metavar="TREE", help="compile the kernels from PyTorch's sources")
     parser.add_argument("--only", metavar="REGEX", help="kernels whose whole name matches")
     parser.add_argument("--sample", type=every, default=1, metavar="1/N", help="every Nth of them")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time (default: 1)")
@@ -98,6 +105,9 @@ def main() -> int:
         metavar="TABLE",
         help="an earlier table; exit with 1 if outputs differ or verdicts are worse",
     )
+    parser.add_argument(
+        "--sameness", type=Path, metavar="OUT", help="with --against: write for each of its kernels whether it is the same"
+    )
     parser.add_argument("--worker", type=Path, default=HERE / "worker.py", help=argparse.SUPPRESS)
     options = parser.parse_args()
 
@@ -105,7 +115,7 @@ def main() -> int:
     env = dict(os.environ, OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore")
     if options.engine:
         env["ANYMPS_METAL_ENGINE"] = options.engine
-    worker = [sys.executable, str(options.worker), str(options.library)]
+    worker = [sys.executable, str(options.worker), str(options.source or options.library)]
 
     listed = list_kernels(worker, env)
     covered = [name for name, is_covered in listed if is_covered]
@@ -121,6 +131,8 @@ def main() -> int:
         results.write(options.table, rows)
     if before is None:
         return 0
+    if options.sameness:
+        results.write_sameness(options.sameness, results.sameness(before, rows))
     worse, other = results.worse(before, rows), results.other_outputs(before, rows)
     for line in worse:
         print(f"worse: {line}")

@@ -9,6 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "conformanc
 
 import answers
 import harness
+import sources
 import torch
 
 
@@ -47,15 +48,18 @@ def one_line(error: Exception) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("library", type=pathlib.Path)
+    parser.add_argument("library", type=pathlib.Path, help="FILE.metallib, or a tree of PyTorch's sources")
     parser.add_argument("--answers", type=int, help="file descriptor for the answers")
     parser.add_argument("--list", action="store_true", help="print [kernel, is covered] of each as JSON and leave")
     options = parser.parse_args()
 
     torch.set_num_threads(1)
     harness.load_families()
-    library = torch.mps.load_metallib(str(options.library))
+    from_source = options.library.is_dir()
+    library = sources.SourceLibrary(options.library) if from_source else torch.mps.load_metallib(str(options.library))
     if options.list:
+        for file, error in library.errors.items() if from_source else ():
+            print(f"{file} does not compile: {error}", file=sys.stderr)
         print(json.dumps([(name, harness.checker_of(name) is not None) for name in sorted(dir(library))]))
         return
     watched = WatchedLibrary(library)
