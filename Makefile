@@ -10,7 +10,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 DEBIAN := build-essential cmake ninja-build ccache git python3-dev python3-venv valgrind \
           libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libgtest-dev \
-          llvm-19 llvm-19-dev
+          llvm-19 llvm-19-dev libclang-19-dev
 DEBIAN_LINT := clang-format-19 clang-tidy-19
 DEBIAN_FUZZ := clang-19
 # How long `make fuzz` looks.
@@ -95,6 +95,7 @@ test-full: test ## the above, every genuine kernel, and PyTorch's own test_mps.p
 bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
 	$(VENV)/bin/python bench/run.py
 	$(VENV)/bin/python bench/metal_kernels.py $(GENUINE)
+	$(VENV)/bin/python bench/metal_compile.py
 	$(VENV)/bin/python bench/import_time.py
 
 lint: build/.debian-lint $(VENV)/.ready ## format and lint checks, changing nothing
