@@ -62,12 +62,10 @@ int verify(const MetalOptions& options) {
     lab::log().error("--sample takes a share such as 1/10, not {}", options.sample);
     return kUsageError;
   }
-  const bool live = ::isatty(STDERR_FILENO) != 0;
-  const lab::MetalVerification found =
-      lab::verify_metal(options.file, step, options.jobs, [live](std::size_t done, std::size_t of) {
-        if (live) fmt::print(stderr, "\r{} of {} ({} %)", done, of, 100 * done / std::max<std::size_t>(of, 1));
-      });
-  if (live) fmt::print(stderr, "\r\033[K");
+  const ProgressLine line;
+  const lab::MetalVerification found = lab::verify_metal(
+      options.file, step, options.jobs, [&line](std::size_t done, std::size_t of) { line.show(done, of); });
+  line.clear();
   if (!found.problem.empty()) {
     return complain({.text = found.problem, .refused = found.refused, .interrupted = found.interrupted});
   }
@@ -84,6 +82,16 @@ int complain(const lab::MetalAnswer& answer) {
   return answer.refused ? kRefused : 1;
 }
 
+ProgressLine::ProgressLine() : live_(::isatty(STDERR_FILENO) != 0) {}
+
+void ProgressLine::show(std::size_t done, std::size_t of) const {
+  if (live_) fmt::print(stderr, "\r{} of {} ({} %)", done, of, 100 * done / std::max<std::size_t>(of, 1));
+}
+
+void ProgressLine::clear() const {
+  if (live_) fmt::print(stderr, "\r\033[K");
+}
+
 void add_metal(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<MetalOptions>();
   CLI::App* verb = app.add_subcommand("metal", "Look into a Metal library, or try its kernels");
@@ -95,6 +103,7 @@ void add_metal(CLI::App& app, Action& chosen) {
   anymps metal verify kernels.metallib --sample 1/10  compile every tenth kernel: by which route, or why not
   anymps metal run kernels.metallib scale --threads 8 --arg iota:8 --arg 2.5
                                                       launch a kernel and show what it wrote
+  anymps metal check kernels.metallib                 what is wrong with its kernels; for CI
 )text");
   const auto add = [&](const char* name, const char* description, int (*action)(const MetalOptions&)) {
     CLI::App* sub = verb->add_subcommand(name, description);
@@ -115,6 +124,7 @@ void add_metal(CLI::App& app, Action& chosen) {
       ->add_option("KERNEL", options->kernel, "Its name")
       ->required();
   add_metal_run(*verb, chosen);
+  add_metal_check(*verb, chosen);
 }
 
 }  // namespace anymps::cli

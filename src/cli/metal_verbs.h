@@ -13,6 +13,18 @@ constexpr int kInterrupted = 130;
 // Why there is no answer, on standard error; the status to end with.
 int complain(const lab::MetalAnswer& answer);
 
+// Of a verb that takes long, on a terminal.
+class ProgressLine {
+ public:
+  ProgressLine();
+  void show(std::size_t done, std::size_t of) const;
+  void clear() const;
+
+ private:
+  bool live_;
+};
+
 void add_metal_run(CLI::App& metal, Action& chosen);
+void add_metal_check(CLI::App& metal, Action& chosen);
 
 }  // namespace anymps::cli

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "lab/metal_batches.h"
 #include "lab/metal_reader.h"
 #include "lab/metal_screen.h"
 
@@ -81,15 +82,13 @@ MetalVerification verify_metal(const std::string& file, std::size_t step, unsign
   const auto& functions = library.at("functions");
   Verifier verifier(file, step, jobs);
   MetalVerification& result = verifier.result;
-  const std::size_t stride = kKernelsPerChild * step;
-  for (std::size_t first = 0; first < functions.size() && !result.interrupted; first += stride) {
-    const std::size_t end = std::min(first + stride, functions.size());
-    const bool answered = verifier.take(first, kKernelsPerChild);
-    for (std::size_t i = first; i < end && !answered && !result.interrupted; i += step) {
-      if (!verifier.take(i, 1) && !result.interrupted) verifier.refuse(functions[i].at("name"));
-    }
-    progress(end, functions.size());
-  }
+  go_through({.functions = functions.size(),
+              .step = step,
+              .per_child = kKernelsPerChild,
+              .take = [&](std::size_t first, std::size_t count) { return verifier.take(first, count); },
+              .refuse = [&](std::size_t i) { verifier.refuse(functions[i].at("name")); },
+              .interrupted = [&] { return result.interrupted; },
+              .progress = progress});
   std::ranges::sort(result.milliseconds);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return std::move(result);

@@ -15,15 +15,16 @@ KERNELS = pathlib.Path(__file__).parent
 POSITION = "air.thread_position_in_grid"
 
 
-def bitcode(kernel: str = "scale", position: str = POSITION, without: str = "") -> bytes:
-    """A kernel's module, with another kind of argument in place of its position where one is named, or without the line
-    that has a word."""
+def bitcode(kernel: str = "scale", position: str = POSITION, changes: tuple[str, str] = ("", "")) -> bytes:
+    """A kernel's module, with another kind of argument in place of its position where one is named, and one text in place
+    of another."""
     assembler = shutil.which("llvm-as-19")
     if assembler is None:
         pytest.skip("no llvm-as-19 here")
     text = (KERNELS / f"{kernel}.ll").read_text().replace(POSITION, position)
-    if without:
-        text = "".join(line for line in text.splitlines(keepends=True) if without not in line)
+    if changes[0]:
+        assert changes[0] in text
+        text = text.replace(*changes)
     return subprocess.run([assembler, "-o", "-", "-"], input=text.encode(), capture_output=True, check=True).stdout
 
 

@@ -49,7 +49,9 @@ constexpr const char* kPrelude = R"(
   %x = load float, ptr addrspace(1) %from, align 4
 )";
 
-std::vector<lint::Finding> findings_of(const AirText& air) { return lint::lint_kernel(OwnedFunction(air).entry); }
+std::vector<lint::Finding> findings_of(const AirText& air) {
+  return lint::lint_kernel(OwnedFunction(air).entry).findings;
+}
 
 std::vector<std::string> subjects(const std::vector<lint::Finding>& findings, std::string_view lint) {
   std::vector<std::string> result;
@@ -298,6 +300,16 @@ read:
   store float %y, ptr addrspace(1) %to, align 4
   ret void
 )"},
+    {"behind_what_the_launch_gives", "dynamic", R"(
+  %start = load i32, ptr addrspace(1) %b1, align 4
+  %wide = zext i32 %start to i64
+  %p = getelementptr float, ptr addrspace(3) %dynamic, i64 %l
+  %q = getelementptr float, ptr addrspace(3) %dynamic, i64 %wide
+  store float %x, ptr addrspace(3) %p, align 4
+  %y = load float, ptr addrspace(3) %q, align 4
+  store float %y, ptr addrspace(1) %to, align 4
+  ret void
+)"},
     {"index_out_of_memory", nullptr, R"(
   %i = load i64, ptr addrspace(1) %from, align 8
   %p = getelementptr [64 x float], ptr addrspace(3) @shared, i64 0, i64 %i
@@ -328,6 +340,16 @@ AirText indexed(const std::string& body) {
   %i = zext i32 %thread_position_in_grid to i64
   %to = getelementptr float, ptr addrspace(1) %b0, i64 %i
 )" + body);
+}
+
+TEST(Lints, TellWhichBuffersAreRead) {
+  const OwnedFunction function(indexed(R"(
+  %from = getelementptr float, ptr addrspace(1) %b1, i64 %i
+  %x = load float, ptr addrspace(1) %from, align 4
+  store float %x, ptr addrspace(1) %to, align 4
+  ret void
+)"));
+  EXPECT_EQ(lint::lint_kernel(function.entry).loaded, std::set<unsigned>{1});
 }
 
 TEST(UnguardedIndex, IsAWarning) {
@@ -375,7 +397,7 @@ class GenuineBarriers : public ::testing::Test {
   }
 
   static bool is_reported(const FunctionEntry& function) {
-    return !subjects(lint::lint_kernel(function), lint::kMissingBarrier).empty();
+    return !subjects(lint::lint_kernel(function).findings, lint::kMissingBarrier).empty();
   }
 
   std::optional<Metallib> library_;
@@ -398,7 +420,7 @@ std::vector<std::byte> without_barriers(const FunctionEntry& function) {
 }
 
 // Many kernels index in ways that the lint lets pass; of the rest it must see some.
-TEST_F(GenuineBarriers, ManyAreMissedWhereTheyAreTakenOut) {
+TEST_F(GenuineBarriers, ManyAreFoundWhereTheyAreTakenOut) {
   std::size_t damaged = 0;
   std::size_t reported = 0;
   for (std::size_t i = 0; i < library_->functions().size(); i += 7) {
@@ -410,7 +432,7 @@ TEST_F(GenuineBarriers, ManyAreMissedWhereTheyAreTakenOut) {
     reported += is_reported(function) ? 1 : 0;
   }
   EXPECT_GT(damaged, 200U);
-  EXPECT_GT(reported, damaged) << reported << " of " << damaged;
+  EXPECT_GT(reported, damaged / 3) << reported << " of " << damaged;
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "metal/lint/lint.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <array>
@@ -18,9 +21,27 @@ using Lint = void (*)(const Kernel& kernel, std::vector<Finding>& findings);
 
 constexpr std::array<Lint, 2> kLints = {find_unguarded_indices, find_missing_barriers};
 
+// An address that goes anywhere but into an address or a store is taken to be read from.
+bool is_loaded(const llvm::Value& address) {
+  return llvm::any_of(address.uses(), [](const llvm::Use& use) {
+    const llvm::User* user = use.getUser();
+    if (llvm::isa<llvm::GEPOperator>(user)) return is_loaded(*user);
+    const auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
+    return store == nullptr || store->getPointerOperand() != use.get();
+  });
+}
+
+std::set<unsigned> loaded_parameters(const llvm::Function& kernel) {
+  std::set<unsigned> loaded;
+  for (const llvm::Argument& parameter : kernel.args()) {
+    if (parameter.getType()->isPointerTy() && is_loaded(parameter)) loaded.insert(parameter.getArgNo());
+  }
+  return loaded;
+}
+
 }  // namespace
 
-std::vector<Finding> lint_kernel(const FunctionEntry& function) {
+Lints lint_kernel(const FunctionEntry& function) {
   llvm::LLVMContext context;
   const auto module = read_module(context, function.bitcode, function.name);
   const Signature signature = read_signature(*module, function.name);
@@ -29,9 +50,9 @@ std::vector<Finding> lint_kernel(const FunctionEntry& function) {
   lower::adopt_functions(*module, kernel);
   lower::keep_threadgroup_variables(*module);
   lower::Optimiser(*target).flatten(*module);
-  std::vector<Finding> findings;
-  for (const Lint lint : kLints) lint({*kernel, signature}, findings);
-  return findings;
+  Lints lints{.findings = {}, .loaded = loaded_parameters(*kernel)};
+  for (const Lint lint : kLints) lint({*kernel, signature}, lints.findings);
+  return lints;
 }
 
 }  // namespace anymps::metal::lint

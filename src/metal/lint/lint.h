@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,12 @@ void find_unguarded_indices(const Kernel& kernel, std::vector<Finding>& findings
 // certain which thread wrote what: an index of another form is let pass.
 void find_missing_barriers(const Kernel& kernel, std::vector<Finding>& findings);
 
-// All of them. Throws AirError for a module that cannot be read.
-std::vector<Finding> lint_kernel(const FunctionEntry& function);
+struct Lints {
+  std::vector<Finding> findings;  // of all of them
+  std::set<unsigned> loaded;      // parameters whose memory is read
+};
+
+// Throws AirError for a module that cannot be read.
+Lints lint_kernel(const FunctionEntry& function);
 
 }  // namespace anymps::metal::lint

@@ -189,10 +189,10 @@ class Finder {
     Form distance = substituted(load.form, equalities);
     distance.add(substituted(store.form, equalities), -1);
     std::int64_t finest = 0;  // how far apart neighbouring threads store
-    bool others = false;      // the place depends on more than the thread
+    bool others = false;      // the place depends on more than the thread and the launch
     for (const auto& [symbol, coefficient] : store.form.terms) {
       if (!is_thread_number(symbol)) {
-        others = true;
+        others = others || llvm::isa<llvm::Instruction>(symbol.value);
       } else if (finest == 0 || std::abs(coefficient) < finest) {
         finest = std::abs(coefficient);
       }

@@ -34,7 +34,7 @@ bool is_certain(const TrialReport& found, const Trial& trial) {
   if (!found.always) return false;
   const ValidationReport& report = found.report;
   if (!trial.made_up || report.fault == Fault::kDivergentBarrier) return true;
-  return report.fault != Fault::kOutOfBounds && report.binding < 0;
+  return report.fault != Fault::kOutOfBounds && found.threadgroup;
 }
 
 json::Object json_of(const TrialReport& found, const Trial& trial) {
@@ -50,12 +50,9 @@ json::Object check(const FunctionEntry& function) {
   json::Object entry{{"name", json::fixUTF8(function.name)}};
   try {
     json::Array findings;
-    bool compares_position = true;
-    for (const lint::Finding& finding : lint::lint_kernel(function)) {
-      compares_position = compares_position && finding.lint != lint::kUnguardedIndex;
-      findings.push_back(json_of(finding));
-    }
-    const Trial trial = try_kernel(function, compares_position);
+    const lint::Lints lints = lint::lint_kernel(function);
+    for (const lint::Finding& finding : lints.findings) findings.push_back(json_of(finding));
+    const Trial trial = try_kernel(function, lints);
     for (const TrialReport& found : trial.reports) findings.push_back(json_of(found, trial));
     entry["findings"] = std::move(findings);
     entry["launches"] = static_cast<std::int64_t>(trial.launches);

@@ -74,7 +74,7 @@ std::string why_not(const Signature& signature) {
 
 class Trials {
  public:
-  explicit Trials(const FunctionEntry& function) : signature_(read_signature(function)) {
+  Trials(const FunctionEntry& function, const lint::Lints& lints) : signature_(read_signature(function)) {
     trial.not_tried = why_not(signature_);
     // Compiled in any case: that it can be is part of the check.
     lower::LoweringOptions options;
@@ -86,13 +86,15 @@ class Trials {
       if (!is_bound(argument.kind) || !is_whole(element_type_of(argument))) continue;
       const unsigned width = element_type_of(argument)->width;
       if (is_reference(argument)) numbers += width;
-      trial.made_up = trial.made_up || (!is_reference(argument) && argument.access != Access::kWrite);
+      trial.made_up = trial.made_up || (!is_reference(argument) && lints.loaded.contains(argument.parameter));
     }
-    knows_count_ = numbers == 1;
+    // A kernel that compares nothing is told so by its lint.
+    knows_count_ = numbers == 1 && std::ranges::find(lints.findings, lint::kUnguardedIndex, &lint::Finding::lint) ==
+                                       lints.findings.end();
     trial.made_up = trial.made_up || numbers > 1;
   }
 
-  void run(bool compares_position) {
+  void run() {
     for (const Grid& grid : kGrids.at(axes_of(signature_) - 1)) {
       const std::vector<ValidationReport> reports = launch(grid);
       // A launch that was given up says nothing.
@@ -102,7 +104,7 @@ class Trials {
     }
     if (trial.launches == 0) trial.not_tried = "its loops do not end with numbers that are made up";
     for (TrialReport& found : trial.reports) found.always = found.launches == trial.launches;
-    if (axes_of(signature_) == 1 && knows_count_ && compares_position) run_with_too_many_threads();
+    if (axes_of(signature_) == 1 && knows_count_) run_with_too_many_threads();
   }
 
   Trial trial;
@@ -121,7 +123,14 @@ class Trials {
       ++known.launches;
       return;
     }
-    trial.reports.push_back({.report = report});
+    trial.reports.push_back({.report = report, .threadgroup = is_of_threadgroup(report)});
+  }
+
+  bool is_of_threadgroup(const ValidationReport& report) const {
+    if (report.binding < 0) return true;
+    return std::ranges::any_of(signature_.arguments, [&](const Argument& argument) {
+      return argument.kind == ArgumentKind::kThreadgroupBuffer && argument.name == report.argument;
+    });
   }
 
   // Those buffers that a launch of as many threads keeps within must be enough for one of more.
@@ -195,15 +204,15 @@ class Trials {
 
   const Signature signature_;
   std::shared_ptr<Pipeline> pipeline_;
-  bool knows_count_ = false;  // one whole number by reference
+  bool knows_count_ = false;  // it has one whole number by reference, and compares positions
 };
 
 }  // namespace
 
-Trial try_kernel(const FunctionEntry& function, bool compares_position) {
+Trial try_kernel(const FunctionEntry& function, const lint::Lints& lints) {
   ::setenv("ANYMPS_VALIDATE_LOOPS", kLoopLimit, /*overwrite=*/0);
-  Trials trials(function);
-  if (trials.trial.not_tried.empty()) trials.run(compares_position);
+  Trials trials(function, lints);
+  if (trials.trial.not_tried.empty()) trials.run();
   return std::move(trials.trial);
 }
 

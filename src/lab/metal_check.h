@@ -1,0 +1,29 @@
+// What is wrong with the kernels of Metal libraries, found in child processes.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace anymps::lab {
+
+struct MetalCheck {
+  std::string file;
+  std::string problem;   // why it could not be looked at; empty where it could
+  bool refused = false;  // because of the file
+  bool interrupted = false;
+  nlohmann::json kernels = nlohmann::json::array();  // metal/tool/check.h
+  std::size_t errors = 0;
+  std::size_t warnings = 0;
+  std::size_t refusals = 0;   // kernels that cannot be run
+  std::size_t not_tried = 0;  // kernels that were not launched
+};
+
+MetalCheck check_metal(const std::string& file, const std::function<void(std::size_t done, std::size_t of)>& progress);
+
+nlohmann::json to_json(const MetalCheck& check);
+// A line for each finding, as compilers have them, and one that counts.
+std::string to_text(const MetalCheck& check);
+
+}  // namespace anymps::lab
