@@ -5,16 +5,16 @@ import pathlib
 import torch
 from torch.utils._cpp_embed_headers import embed_headers
 
-KERNELS = pathlib.Path("aten", "src", "ATen", "native", "mps", "kernels")
+KERNELS = "aten/src/ATen/native/**/mps/kernels/*.metal"
 
 
 class SourceLibrary:
     """`tree` is a checkout of PyTorch. A file that does not compile leaves its kernels out; `errors` says why."""
 
     def __init__(self, tree: pathlib.Path):
-        files = sorted((tree / KERNELS).glob("*.metal"))
+        files = sorted(tree.glob(KERNELS))
         if not files:
-            raise SystemExit(f"{tree} is no tree of PyTorch's sources: {tree / KERNELS} has no .metal files")
+            raise SystemExit(f"{tree} is no tree of PyTorch's sources: it has no {KERNELS}")
         self._of_kernel = {}
         self.errors = {}
         for file in files:

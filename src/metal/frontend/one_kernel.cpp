@@ -120,10 +120,15 @@ class Passes {
     llvm::ModulePassManager passes;
     passes.addPass(llvm::AlwaysInlinerPass());
     passes.addPass(llvm::GlobalDCEPass());
+    llvm::FunctionPassManager promote;
+    promote.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    promote.addPass(llvm::EarlyCSEPass());
+    promote.addPass(llvm::InferAddressSpacesPass(0));
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(promote)));
+    // Functions that were given to others by a pointer: by now the calls name them.
+    passes.addPass(llvm::AlwaysInlinerPass());
+    passes.addPass(llvm::GlobalDCEPass());
     llvm::FunctionPassManager simplify;
-    simplify.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-    simplify.addPass(llvm::EarlyCSEPass());
-    simplify.addPass(llvm::InferAddressSpacesPass(0));
     simplify.addPass(
         builder_.buildFunctionSimplificationPipeline(llvm::OptimizationLevel::O2, llvm::ThinOrFullLTOPhase::None));
     simplify.addPass(llvm::InferAddressSpacesPass(0));
@@ -173,18 +178,17 @@ void say_what_does_not_alias(llvm::Function& entry) {
   }
 }
 
-void refuse_recursion(const llvm::Function& entry) {
-  for (const llvm::Instruction& instruction : llvm::instructions(entry)) {
-    const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-    if (call == nullptr) continue;
-    const llvm::Function* callee = call->getCalledFunction();
-    if (callee == nullptr) throw std::runtime_error("it calls a function by a pointer, which Metal's kernels cannot");
-    if (!callee->isDeclaration()) {
-      throw std::runtime_error("it calls a function that calls itself, which Metal does not allow: " +
-                               callee->getName().str());
-    }
-    if (!callee->isIntrinsic() && !callee->getName().starts_with("air.")) {
-      throw std::runtime_error("undefined symbol: " + callee->getName().str());
+// Functions that call themselves are left, as Apple's compiler leaves them: PyTorch's have some.
+void check_calls(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      if (call == nullptr) continue;
+      const llvm::Function* callee = call->getCalledFunction();
+      if (callee == nullptr) throw std::runtime_error("it calls a function by a pointer, which Metal's kernels cannot");
+      if (callee->isDeclaration() && !callee->isIntrinsic() && !callee->getName().starts_with("air.")) {
+        throw std::runtime_error("undefined symbol: " + callee->getName().str());
+      }
     }
   }
 }
@@ -224,7 +228,7 @@ std::vector<std::byte> extract_kernel(std::span<const std::byte> program, const 
   module.setModuleIdentifier(name);
   module.setSourceFileName(name);
   Passes(module).run(module);
-  refuse_recursion(*entry);
+  check_calls(module);
   say_what_does_not_alias(*entry);
 
   std::string out;

@@ -9,7 +9,7 @@
 namespace anymps::metal::frontend {
 
 // `program` is the bitcode of a module with entries (entries.h). Throws std::runtime_error for what a GPU cannot run,
-// such as recursion.
+// such as a function that is nowhere.
 std::vector<std::byte> extract_kernel(std::span<const std::byte> program, const std::string& name);
 
 }  // namespace anymps::metal::frontend

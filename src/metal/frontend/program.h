@@ -20,7 +20,7 @@ class Program {
   const std::vector<std::string>& kernels() const { return kernels_; }
   const std::string& warnings() const { return warnings_; }
 
-  // A module of AIR with this kernel, as bitcode. Throws CompileError for what is found only then, such as recursion.
+  // A module of AIR with this kernel, as bitcode. Throws CompileError for what is found only then: an undefined symbol.
   std::vector<std::byte> air_of(const std::string& kernel) const;
 
  private:
