@@ -1,6 +1,7 @@
 #include "metal/engine/compiler.h"
 
 #include <llvm/ExecutionEngine/Orc/CompileUtils.h>
+#include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -87,6 +88,8 @@ CompiledKernel compile_kernel(std::span<const std::byte> bitcode, const std::str
                               const lower::LoweringOptions& options) {
   llvm::LLVMContext context;
   const std::unique_ptr<llvm::Module> module = read_module(context, bitcode, name);
+  // The sanitiser alone asks for lines.
+  if (!options.validate) llvm::StripDebugInfo(*module);
   const Signature signature = read_signature(*module, name);
   const auto target = llvm::cantFail(host_target().createTargetMachine());
   lower::LoweringOptions how = options;

@@ -168,6 +168,8 @@ std::vector<std::string> arguments_for(const SourceOptions& options) {
       "-O2", "-disable-llvm-passes", "-fdeclspec", "-ffreestanding", "-fno-rtti", "-fno-threadsafe-statics",
       "-fconvergent-functions", "-fpch-instantiate-templates", "-nostdsysteminc", "-nobuiltininc", "-internal-isystem",
       kHeaderFolder, "-ferror-limit", "20",
+      // Lines, which the sanitiser says.
+      "-debug-info-kind=line-tables-only", "-dwarf-version=4",
       // What our words become: `constant const`, `static` in a header, and the like.
       "-Wno-duplicate-decl-specifier", "-Wno-unused-function", "-Wno-invalid-constexpr", "-Wno-undefined-internal",
       "-Wno-undefined-inline", "-Wno-pragma-once-outside-header", "-Wno-c++11-narrowing", "-Wno-main"};
