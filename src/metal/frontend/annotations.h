@@ -9,4 +9,7 @@ inline constexpr char kAnnotationPrefix[] = "metal.";
 // The section of threadgroup variables without an initialiser, whose memory is not cleared: in the form of the target.
 inline constexpr char kUninitialisedSection[] = "metal,undefined";
 
+// An attribute of a kernel's function in a program's module: where its source is, for messages.
+inline constexpr char kPlaceAttribute[] = "metal.place";
+
 }  // namespace anymps::metal::frontend

@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "metal/frontend/annotations.h"
+
 namespace anymps::metal::frontend {
 namespace {
 
@@ -44,6 +46,7 @@ class EntryWriter {
                                llvm::GlobalValue::ExternalLinkage, name, module_);
     entry->addFnAttr(llvm::Attribute::NoUnwind);
     entry->addFnAttr(llvm::Attribute::Convergent);
+    entry->addFnAttr(kPlaceAttribute, kernel.place);
     llvm::IRBuilder<> b(llvm::BasicBlock::Create(module_.getContext(), "entry", entry));
     llvm::SmallVector<llvm::Value*> arguments;
     for (unsigned i = 0; i < entry->arg_size(); ++i) {

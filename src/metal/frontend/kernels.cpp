@@ -6,6 +6,7 @@
 #include <clang/AST/DeclTemplate.h>
 #include <clang/AST/Expr.h>
 #include <clang/Basic/Diagnostic.h>
+#include <clang/Basic/SourceManager.h>
 #include <clang/CodeGen/ModuleBuilder.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Function.h>
@@ -102,11 +103,21 @@ class Reader {
   void read_kernel(const llvm::Function& function, const clang::FunctionDecl& declaration) {
     KernelDeclaration kernel;
     kernel.function = function.getName().str();
+    kernel.place = place_of(declaration.getLocation());
+    if (llvm::isa<clang::CXXMethodDecl>(declaration)) {
+      error(declaration.getLocation(), "kernel function '%0' cannot be a member of a class", declaration.getNameAsString());
+      return;
+    }
     if (!declaration.getReturnType()->isVoidType()) {
       error(declaration.getLocation(), "kernel function '%0' must return void", declaration.getNameAsString());
     }
     for (const auto* attribute : declaration.specific_attrs<clang::AnnotateAttr>()) {
-      if (word_of(*attribute) == "host_name") kernel.names.push_back(text_of(*attribute));
+      if (word_of(*attribute) == "host_name") {
+        kernel.names.push_back(text_of(*attribute));
+        if (kernel.names.back().empty()) {
+          error(declaration.getLocation(), "'host_name' attribute of '%0' takes a text", declaration.getNameAsString());
+        }
+      }
       if (word_of(*attribute) == "max_total_threads_per_threadgroup") {
         kernel.max_total_threads = number_of(*attribute, context_);
       }
@@ -124,11 +135,27 @@ class Reader {
     found_.kernels.push_back(std::move(kernel));
   }
 
+  std::string place_of(clang::SourceLocation where) const {
+    const clang::SourceManager& sources = context_.getSourceManager();
+    const clang::PresumedLoc place = sources.getPresumedLoc(sources.getExpansionLoc(where));
+    if (place.isInvalid()) return "";
+    const auto [file, offset] = sources.getDecomposedExpansionLoc(where);
+    const llvm::StringRef text = sources.getBufferData(file);
+    const std::size_t begin = offset - (place.getColumn() - 1);
+    std::string caret = text.substr(begin, offset - begin).str();
+    for (char& c : caret) c = c == '\t' ? '\t' : ' ';
+    return std::string(place.getFilename()) + ":" + std::to_string(place.getLine()) + ":" +
+           std::to_string(place.getColumn()) + "\n" + text.substr(begin).split('\n').first.str() + "\n" + caret + "^\n";
+  }
+
   KernelParameter read_parameter(const clang::ParmVarDecl& declaration) {
     KernelParameter parameter;
     parameter.name = declaration.getNameAsString();
     const clang::QualType type = declaration.getType();
     if (type->isPointerType() || type->isReferenceType()) {
+      for (const auto* attribute : declaration.specific_attrs<clang::AnnotateAttr>()) {
+        if (builtin_named(word_of(*attribute))) refuse_type(declaration);
+      }
       read_pointer(parameter, declaration, type->getPointeeType());
       return parameter;
     }
@@ -142,7 +169,7 @@ class Reader {
       parameter.kind = *kind;
       const bool is_position = most_components(*kind) >= numbers.count;
       if (!numbers.element->isUnsignedIntegerType() || (parameter.bits != 16 && parameter.bits != 32) || !is_position) {
-        error(declaration.getLocation(), "type %0 is not valid for this attribute", "'" + parameter.type_name + "'");
+        refuse_type(declaration);
       }
       return parameter;
     }
@@ -151,6 +178,11 @@ class Reader {
           "an attribute that says what it is",
           "'" + parameter.type_name + "'");
     return parameter;
+  }
+
+  void refuse_type(const clang::ParmVarDecl& declaration) {
+    error(declaration.getLocation(), "type '%0' is not valid for this attribute",
+          in_words_of_metal(declaration.getType().getAsString(policy_)));
   }
 
   void read_pointer(KernelParameter& parameter, const clang::ParmVarDecl& declaration, clang::QualType pointee) {

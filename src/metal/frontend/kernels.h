@@ -40,6 +40,7 @@ struct KernelDeclaration {
   std::vector<std::string> names;  // by which it is launched
   std::vector<KernelParameter> parameters;
   std::optional<unsigned> max_total_threads;
+  std::string place;  // "program_source:3:13", its line, and a caret below
 };
 
 struct ConstantDeclaration {

@@ -1,24 +1,51 @@
-// How much a program may ask of the compiler.
+// How much a program may ask of the compiler. It runs in the process of whoever calls it, so beyond a limit there is an
+// error message, and no crash.
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace clang {
+class Preprocessor;
 class Sema;
-}
+class Token;
+}  // namespace clang
 
 namespace anymps::metal::frontend {
 
-inline constexpr std::size_t kMostSourceBytes = std::size_t{32} << 20;
-inline constexpr std::size_t kMostTokens = std::size_t{16} << 20;
-inline constexpr std::size_t kMostTreeBytes = std::size_t{3} << 30;
-inline constexpr double kMostSeconds = 300;
+inline constexpr std::size_t kMostSourceBytes = std::size_t{16} << 20;
+// Of an #if, which the preprocessor recurses over.
+inline constexpr std::size_t kMostConditionTokens = 10000;
+// Once macros are expanded; of one macro's expansion, too.
+inline constexpr std::size_t kMostTokens = std::size_t{8} << 20;
+inline constexpr std::size_t kMostFiles = 10000;  // that are entered by #include
+// Of an expression or a declarator, whose parts may all be nested, and of `else`s in one block.
+inline constexpr std::size_t kMostNested = 10000;
+inline constexpr std::size_t kMostTreeBytes = std::size_t{1} << 30;
+// Of the processor.
+inline constexpr double kMostSeconds = 25;
+// Of a kernel, once all that it calls is inlined.
+inline constexpr std::size_t kMostInstructions = std::size_t{1} << 20;
+// Of one variable: in threadgroup memory as on every Mac, in a thread's memory, in constant memory.
+inline constexpr std::size_t kMostThreadgroupBytes = std::size_t{32} << 10;
+inline constexpr std::size_t kMostThreadBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kMostConstantBytes = std::size_t{64} << 20;
 
-// While templates are instantiated, which is where a few lines can ask for everything: beyond the limits a fatal error
-// ends it.
-void watch_limits(clang::Sema& sema);
+// That this thread has used since it began.
+double seconds_used();
 
-// The same between declarations.
-void check_limits(clang::Sema& sema);
+// What is wrong with the size of a source, as a message behind its name; empty where nothing is.
+std::string refused_size(std::string_view source);
+
+// While files are read and macros expanded.
+void watch_preprocessor(clang::Preprocessor& preprocessor);
+
+// Refuses what nests deeper than the parser can follow. False where there is such.
+bool check_nesting(clang::Preprocessor& preprocessor, const std::vector<clang::Token>& tokens);
+
+// While declarations are parsed and templates are instantiated: beyond the limits a fatal error ends it.
+void watch_parser(clang::Sema& sema);
 
 }  // namespace anymps::metal::frontend

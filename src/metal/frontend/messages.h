@@ -4,8 +4,10 @@
 
 #include <clang/Basic/Diagnostic.h>
 #include <clang/Basic/DiagnosticOptions.h>
+#include <clang/Basic/SourceLocation.h>
 #include <llvm/ADT/IntrusiveRefCntPtr.h>
 
+#include <optional>
 #include <string>
 
 namespace anymps::metal::frontend {
@@ -18,10 +20,23 @@ class Messages final : public clang::DiagnosticConsumer {
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override;
 
   clang::DiagnosticOptions& options() { return *options_; }
-  const std::string& text() const { return text_; }
-  std::string take() { return std::move(text_); }
+  std::string take();
 
  private:
+  // What is found in our headers, which the user has to know nothing of: it is said of the user's line that led there.
+  struct Found {
+    clang::DiagnosticsEngine::Level level;
+    clang::FullSourceLoc where;
+    std::string message;
+  };
+
+  void write(clang::DiagnosticsEngine::Level level, clang::FullSourceLoc where, const std::string& message,
+             llvm::ArrayRef<clang::CharSourceRange> ranges, llvm::ArrayRef<clang::FixItHint> hints);
+  void write_found(clang::FullSourceLoc where);
+
+  std::optional<Found> found_;
+  bool was_found_ = false;  // what was said last; the notes that follow are of no use then
+  std::string last_;        // message, with its place
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options_;
   clang::LangOptions language_;
   std::string text_;

@@ -4,10 +4,12 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PassInstrumentation.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
@@ -18,9 +20,15 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include <map>
 #include <memory>
 #include <set>
 #include <stdexcept>
+
+#include "metal/frontend/annotations.h"
+#include "metal/frontend/large_stack.h"
+#include "metal/frontend/limits.h"
+#include "metal/frontend/source.h"
 
 namespace anymps::metal::frontend {
 namespace {
@@ -104,7 +112,10 @@ void keep_constants(llvm::Module& module, const Needed& needed) {
 
 class Passes {
  public:
-  explicit Passes(const llvm::Module& module) : builder_(nullptr, tuning()) {
+  explicit Passes(const llvm::Module& module) : builder_(nullptr, tuning(), std::nullopt, &instrumentation_) {
+    // What is not needed for the result to be right is left out once the time is over.
+    instrumentation_.registerShouldRunOptionalPassCallback(
+        [](llvm::StringRef /*pass*/, llvm::Any /*unit*/) { return seconds_used() <= kMostSeconds; });
     // There is no C library: what LLVM would call of it has no place in AIR.
     llvm::TargetLibraryInfoImpl library((llvm::Triple(module.getTargetTriple())));
     library.disableAllFunctions();
@@ -116,7 +127,7 @@ class Passes {
     builder_.crossRegisterProxies(loops_, functions_, components_, modules_);
   }
 
-  void run(llvm::Module& module) {
+  void inline_calls(llvm::Module& module) {
     llvm::ModulePassManager passes;
     passes.addPass(llvm::AlwaysInlinerPass());
     passes.addPass(llvm::GlobalDCEPass());
@@ -125,6 +136,11 @@ class Passes {
     promote.addPass(llvm::EarlyCSEPass());
     promote.addPass(llvm::InferAddressSpacesPass(0));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(promote)));
+    passes.run(module, modules_);
+  }
+
+  void optimise(llvm::Module& module) {
+    llvm::ModulePassManager passes;
     // Functions that were given to others by a pointer: by now the calls name them.
     passes.addPass(llvm::AlwaysInlinerPass());
     passes.addPass(llvm::GlobalDCEPass());
@@ -149,6 +165,7 @@ class Passes {
   llvm::FunctionAnalysisManager functions_;
   llvm::CGSCCAnalysisManager components_;
   llvm::ModuleAnalysisManager modules_;
+  llvm::PassInstrumentationCallbacks instrumentation_;
   llvm::PassBuilder builder_;
 };
 
@@ -178,6 +195,32 @@ void say_what_does_not_alias(llvm::Function& entry) {
   }
 }
 
+// How many instructions a function has once all that it calls is inlined, up to more than there may be.
+class InlinedSizes {
+ public:
+  std::size_t of(const llvm::Function& function) {
+    const auto [known, is_new] = known_.try_emplace(&function, 0);
+    if (!is_new) return known->second;  // 0 within a function that calls itself, which is not inlined into itself
+    std::size_t size = 0;
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+      size += callee == nullptr || callee->isDeclaration() ? 1 : of(*callee);
+      if (size > kMostInstructions) break;
+    }
+    return known_[&function] = size;
+  }
+
+ private:
+  std::map<const llvm::Function*, std::size_t> known_;
+};
+
+void check_size(const llvm::Function& entry) {
+  if (InlinedSizes().of(entry) <= kMostInstructions) return;
+  throw std::runtime_error("it has more than " + std::to_string(kMostInstructions) +
+                           " instructions once the functions that it calls are inlined");
+}
+
 // Functions that call themselves are left, as Apple's compiler leaves them: PyTorch's have some.
 void check_calls(const llvm::Module& module) {
   for (const llvm::Function& function : module) {
@@ -187,15 +230,14 @@ void check_calls(const llvm::Module& module) {
       const llvm::Function* callee = call->getCalledFunction();
       if (callee == nullptr) throw std::runtime_error("it calls a function by a pointer, which Metal's kernels cannot");
       if (callee->isDeclaration() && !callee->isIntrinsic() && !callee->getName().starts_with("air.")) {
-        throw std::runtime_error("undefined symbol: " + callee->getName().str());
+        throw std::runtime_error("undefined symbol: " + llvm::demangle(callee->getName()));
       }
     }
   }
 }
 
-}  // namespace
-
-std::vector<std::byte> extract_kernel(std::span<const std::byte> program, const std::string& name) {
+// Throws std::runtime_error for what extract_kernel() throws CompileError for. `place` is set to the kernel's.
+std::vector<std::byte> extract_here(std::span<const std::byte> program, const std::string& name, std::string& place) {
   llvm::LLVMContext context;
   const llvm::StringRef bytes(reinterpret_cast<const char*>(program.data()), program.size());
   auto read = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bytes, "program"), context);
@@ -203,7 +245,9 @@ std::vector<std::byte> extract_kernel(std::span<const std::byte> program, const 
   llvm::Module& module = **read;
   check(module.materializeMetadata());
   llvm::Function* entry = module.getFunction(name);
-  if (entry == nullptr) throw std::runtime_error("there is no kernel " + name);
+  if (entry == nullptr) throw std::runtime_error("there is no such kernel");
+  place = entry->getFnAttribute(kPlaceAttribute).getValueAsString().str();
+  entry->removeFnAttr(kPlaceAttribute);
 
   Needed needed;
   needed.add(*entry);
@@ -227,7 +271,15 @@ std::vector<std::byte> extract_kernel(std::span<const std::byte> program, const 
   }
   module.setModuleIdentifier(name);
   module.setSourceFileName(name);
-  Passes(module).run(module);
+  Passes passes(module);
+  check_size(*entry);
+  passes.inline_calls(module);
+  check_size(*entry);  // functions that were given to others by a pointer are known by now
+  passes.optimise(module);
+  if (seconds_used() > kMostSeconds) {
+    throw std::runtime_error("it takes longer to optimise than " + std::to_string(static_cast<int>(kMostSeconds)) +
+                             " seconds");
+  }
   check_calls(module);
   say_what_does_not_alias(*entry);
 
@@ -237,6 +289,20 @@ std::vector<std::byte> extract_kernel(std::span<const std::byte> program, const 
   stream.flush();
   const auto* begin = reinterpret_cast<const std::byte*>(out.data());
   return {begin, begin + out.size()};
+}
+
+}  // namespace
+
+std::vector<std::byte> extract_kernel(std::span<const std::byte> program, const std::string& name) {
+  std::vector<std::byte> air;
+  std::string place = "program_source";
+  try {
+    on_large_stack([&] { air = extract_here(program, name, place); });
+  } catch (const std::runtime_error& error) {
+    const auto [where, line] = llvm::StringRef(place).split('\n');
+    throw CompileError((where + ": error: kernel '" + name + "': " + error.what() + "\n" + line).str());
+  }
+  return air;
 }
 
 }  // namespace anymps::metal::frontend

@@ -8,8 +8,8 @@
 
 namespace anymps::metal::frontend {
 
-// `program` is the bitcode of a module with entries (entries.h). Throws std::runtime_error for what a GPU cannot run,
-// such as a function that is nowhere.
+// `program` is the bitcode of a module with entries (entries.h). Throws CompileError (source.h) for what a GPU cannot
+// run, and for what takes too much time or memory.
 std::vector<std::byte> extract_kernel(std::span<const std::byte> program, const std::string& name);
 
 }  // namespace anymps::metal::frontend

@@ -62,9 +62,9 @@ class FpPragma final : public clang::PragmaHandler {
   }
 };
 
-class InternalsPragma final : public clang::PragmaHandler {
+class IgnoredPragma final : public clang::PragmaHandler {
  public:
-  InternalsPragma() : PragmaHandler("internals") {}
+  explicit IgnoredPragma(llvm::StringRef name) : PragmaHandler(name) {}
   void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer /*introducer*/,
                     clang::Token& /*token*/) override {
     preprocessor.DiscardUntilEndOfDirective();
@@ -75,7 +75,9 @@ class InternalsPragma final : public clang::PragmaHandler {
 
 void add_pragmas(clang::Preprocessor& preprocessor) {
   preprocessor.AddPragmaHandler("METAL", new FpPragma);  // the preprocessor owns them
-  preprocessor.AddPragmaHandler("METAL", new InternalsPragma);
+  preprocessor.AddPragmaHandler("METAL", new IgnoredPragma("internals"));
+  // Instead of Clang's, which crashes for those who test it.
+  preprocessor.AddPragmaHandler("clang", new IgnoredPragma("__debug"));
 }
 
 }  // namespace anymps::metal::frontend

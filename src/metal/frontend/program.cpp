@@ -84,11 +84,7 @@ gpu::Blob Program::compiled() const {
 std::vector<std::byte> Program::air_of(const std::string& kernel) const {
   const auto make = [&] {
     const gpu::Blob program = compiled();
-    try {
-      return gpu::Blob::copy_of(extract_kernel(unpack(program.bytes()).module, kernel));
-    } catch (const std::runtime_error& error) {
-      throw CompileError(options_.name + ": error: kernel '" + kernel + "': " + error.what() + "\n");
-    }
+    return gpu::Blob::copy_of(extract_kernel(unpack(program.bytes()).module, kernel));
   };
   const gpu::Blob air = kept_ ? make() : cached("metal-kernel", source_, text_of(options_) + "\n" + kernel, make);
   return {air.bytes().begin(), air.bytes().end()};

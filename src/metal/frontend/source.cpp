@@ -3,7 +3,6 @@
 #include <clang/AST/ASTConsumer.h>
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/ExternalASTSource.h>
-#include <clang/Basic/Stack.h>
 #include <clang/Basic/Version.h>
 #include <clang/CodeGen/ModuleBuilder.h>
 #include <clang/Frontend/CompilerInstance.h>
@@ -22,9 +21,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
-#include <llvm/Support/thread.h>
 
-#include <exception>
 #include <functional>
 #include <memory>
 
@@ -35,10 +32,13 @@
 #include "metal/frontend/entries.h"
 #include "metal/frontend/files.h"
 #include "metal/frontend/kernels.h"
+#include "metal/frontend/large_stack.h"
 #include "metal/frontend/limits.h"
 #include "metal/frontend/messages.h"
 #include "metal/frontend/pragmas.h"
 #include "metal/frontend/private_member.h"
+#include "metal/frontend/refusals.h"
+#include "metal/frontend/refused_words.h"
 #include "metal/frontend/words.h"
 
 namespace anymps::metal::frontend {
@@ -52,35 +52,38 @@ template struct Reveal<DeferredMember, &clang::Sema::DeclsToCheckForDeferredDiag
 namespace {
 
 constexpr char kPrecompiled[] = "/metal/precompiled";
-// Clang recurses over what it parses.
-constexpr unsigned kStackBytes = 64U << 20U;
 
-// What the parser is given: every token of the file, in Clang's words. False when there are too many.
+// What the parser is given: every token of the file, in Clang's words. False where the parser need not begin.
 bool enter_translated(clang::Preprocessor& preprocessor, std::vector<clang::Token>& kept) {
   std::vector<clang::Token> tokens;
   do {
     preprocessor.Lex(tokens.emplace_back());
   } while (tokens.back().isNot(clang::tok::eof) && tokens.size() <= kMostTokens);
+  clang::DiagnosticsEngine& diagnostics = preprocessor.getDiagnostics();
   if (tokens.size() > kMostTokens) {
-    clang::DiagnosticsEngine& diagnostics = preprocessor.getDiagnostics();
     diagnostics.Report(tokens.back().getLocation(),
                        diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Fatal,
                                                    "the program has more than %0 tokens once its macros are expanded"))
         << static_cast<unsigned>(kMostTokens);
     return false;
   }
+  if (!check_nesting(preprocessor, tokens)) return false;
+  const unsigned errors = diagnostics.getNumErrors();
+  refuse_words(preprocessor, tokens);
+  if (diagnostics.hasFatalErrorOccurred() || diagnostics.getNumErrors() != errors) return false;
   kept = translate_words(preprocessor, tokens);
-  preprocessor.EnterTokenStream(kept, /*DisableMacroExpansion=*/true, /*IsReinject=*/true);
+  // As if they were new, so that what watches them sees them.
+  preprocessor.EnterTokenStream(kept, /*DisableMacroExpansion=*/true, /*IsReinject=*/false);
   return true;
 }
 
-// As clang::ParseAST does, but for the tokens.
-void parse(clang::CompilerInstance& compiler) {
+// As clang::ParseAST does, but for the tokens. `check` sees the tree when it is complete.
+void parse(clang::CompilerInstance& compiler, const std::function<void(clang::ASTContext&)>& check) {
   if (!compiler.hasSema()) compiler.createSema(clang::TU_Complete, nullptr);
   clang::Sema& sema = compiler.getSema();
-  watch_limits(sema);
   clang::Preprocessor& preprocessor = sema.getPreprocessor();
   add_pragmas(preprocessor);
+  watch_preprocessor(preprocessor);
   clang::Parser parser(preprocessor, sema, /*SkipFunctionBodies=*/false);
   preprocessor.EnterMainSourceFile();
   clang::ASTConsumer& consumer = sema.getASTConsumer();
@@ -89,6 +92,7 @@ void parse(clang::CompilerInstance& compiler) {
   }
   std::vector<clang::Token> tokens;
   if (!enter_translated(preprocessor, tokens)) return;
+  watch_parser(sema);
   parser.Initialize();
   clang::Parser::DeclGroupPtrTy group;
   clang::Sema::ModuleImportState imports{};
@@ -97,11 +101,11 @@ void parse(clang::CompilerInstance& compiler) {
   for (bool at_end = parser.ParseFirstTopLevelDecl(group, imports); !at_end;
        at_end = parser.ParseTopLevelDecl(group, imports)) {
     if (group && !consumer.HandleTopLevelDecl(group.get())) return;
-    check_limits(sema);
   }
   // Functions whose errors are put off until it is known that the device needs them. There are none in our headers, and
   // Clang 19 crashes when it reads such a list from a precompiled one.
   (sema.*revealed(DeferredMember{})).clear();
+  if (!sema.getDiagnostics().hasErrorOccurred()) check(sema.getASTContext());
   consumer.HandleTranslationUnit(sema.getASTContext());
 }
 
@@ -123,10 +127,13 @@ class CodeAction final : public clang::ASTFrontendAction {
 
   void ExecuteAction() override {
     clang::CompilerInstance& compiler = getCompilerInstance();
-    parse(compiler);
+    Calls calls;
+    parse(compiler, [&](clang::ASTContext& context) { calls = refuse_declarations(context); });
+    clang::ASTContext& context = compiler.getASTContext();
     if (compiler.getDiagnostics().hasErrorOccurred() || generator_->GetModule() == nullptr) return;
-    const Declarations declarations =
-        read_declarations(*generator_, compiler.getASTContext(), *generator_->GetModule());
+    llvm::Module& made = *generator_->GetModule();
+    const Declarations declarations = read_declarations(*generator_, context, made);
+    refuse_calls(*generator_, context, made, calls);
     if (compiler.getDiagnostics().hasErrorOccurred()) return;
     module.reset(generator_->ReleaseModule());
     conform(*module);
@@ -155,7 +162,7 @@ class PrecompileAction final : public clang::ASTFrontendAction {
   }
   void ExecuteAction() override {
     if (!getCompilerInstance().hasSema()) getCompilerInstance().createSema(clang::TU_Prefix, nullptr);
-    parse(getCompilerInstance());
+    parse(getCompilerInstance(), [](clang::ASTContext&) {});
   }
 };
 
@@ -204,7 +211,7 @@ class Instance {
     clang::DiagnosticsEngine early(new clang::DiagnosticIDs, &messages_.options(), &messages_,
                                    /*ShouldOwnClient=*/false);
     if (!clang::CompilerInvocation::CreateFromArgs(*invocation, arguments, early)) {
-      throw std::logic_error("the compiler's own options are wrong: " + messages_.text());
+      throw std::logic_error("the compiler's own options are wrong: " + messages_.take());
     }
     compiler_.setInvocation(std::move(invocation));
     // For our headers: methods that know in which address space their object lies, by C++23's `this` parameters. No
@@ -285,22 +292,11 @@ CompiledSource compile_here(llvm::StringRef source, const SourceOptions& options
 }  // namespace
 
 CompiledSource compile_source(std::string_view source, const SourceOptions& options) {
-  if (source.size() > kMostSourceBytes) {
-    throw CompileError(options.name + ": error: the source has " + std::to_string(source.size()) +
-                       " bytes; the most is " + std::to_string(kMostSourceBytes) + "\n");
+  if (const std::string refused = refused_size(source); !refused.empty()) {
+    throw CompileError(options.name + refused + "\n");
   }
   CompiledSource compiled;
-  std::exception_ptr failure;
-  llvm::thread worker(std::optional<unsigned>(kStackBytes), [&] {
-    clang::noteBottomOfStack();
-    try {
-      compiled = compile_here({source.data(), source.size()}, options);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-  });
-  worker.join();
-  if (failure) std::rethrow_exception(failure);
+  on_large_stack([&] { compiled = compile_here({source.data(), source.size()}, options); });
   return compiled;
 }
 

@@ -499,16 +499,22 @@ class Translator {
     const bool floating = hexadecimal ? text.find_first_of("pP") != std::string::npos
                                       : !binary && text.find_first_of(".eE") != std::string::npos;
     const auto ends_with = [&](llvm::StringRef suffix) { return llvm::StringRef(text).ends_with_insensitive(suffix); };
+    // Behind the digits of a number.
+    const auto has_suffix = [&](llvm::StringRef suffix) {
+      if (!ends_with(suffix) || text.size() == suffix.size()) return false;
+      const char before = text[text.size() - suffix.size() - 1];
+      return clang::isDigit(static_cast<unsigned char>(before)) || before == '.';
+    };
     const auto without = [&](std::size_t count) { return text.substr(0, text.size() - count); };
     const clang::SourceLocation where = token.getLocation();
-    if (!hexadecimal && ends_with("bf")) {
+    if (!hexadecimal && has_suffix("bf")) {
       out_.push_back(make_name("bfloat", where));
       out_.push_back(make(tok::l_paren, where));
       out_.push_back(make_literal(tok::numeric_constant, as_floating(without(2)) + "f", where));
       out_.push_back(make(tok::r_paren, where));
-    } else if (!hexadecimal && !binary && ends_with("h")) {
+    } else if (!hexadecimal && !binary && has_suffix("h")) {
       out_.push_back(make_literal(tok::numeric_constant, as_floating(without(1)) + "f16", where));
-    } else if (!hexadecimal && !binary && !floating && ends_with("f")) {
+    } else if (!hexadecimal && !binary && !floating && has_suffix("f")) {
       out_.push_back(make_literal(tok::numeric_constant, as_floating(without(1)) + "f", where));  // 1f
     } else if (floating && (clang::isDigit(static_cast<unsigned char>(text.back())) || text.back() == '.')) {
       out_.push_back(make_literal(tok::numeric_constant, text + "f", where));

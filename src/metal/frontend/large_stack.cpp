@@ -1,0 +1,29 @@
+#include "metal/frontend/large_stack.h"
+
+#include <llvm/Support/thread.h>
+
+#include <exception>
+#include <optional>
+
+namespace anymps::metal::frontend {
+namespace {
+
+// Enough for kMostNested levels (limits.h) of everything. The system gives pages as they are touched.
+constexpr unsigned kStackBytes = 512U << 20U;
+
+}  // namespace
+
+void on_large_stack(const std::function<void()>& work) {
+  std::exception_ptr failure;
+  llvm::thread worker(std::optional<unsigned>(kStackBytes), [&] {
+    try {
+      work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  });
+  worker.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace anymps::metal::frontend

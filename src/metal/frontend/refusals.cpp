@@ -1,0 +1,194 @@
+#include "metal/frontend/refusals.h"
+
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/Attr.h>
+#include <clang/AST/RecursiveASTVisitor.h>
+#include <clang/Basic/Diagnostic.h>
+#include <clang/Basic/SourceManager.h>
+#include <clang/CodeGen/ModuleBuilder.h>
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/IR/Module.h>
+
+#include "metal/frontend/annotations.h"
+#include "metal/frontend/limits.h"
+#include "metal/frontend/messages.h"
+
+namespace anymps::metal::frontend {
+namespace {
+
+using clang::LangAS;
+
+template <unsigned N>
+clang::DiagnosticBuilder error(const clang::ASTContext& context, clang::SourceLocation where, const char (&format)[N]) {
+  clang::DiagnosticsEngine& diagnostics = context.getDiagnostics();
+  return diagnostics.Report(where, diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, format));
+}
+
+bool is_function_constant(const clang::VarDecl& variable) {
+  for (const auto* attribute : variable.specific_attrs<clang::AnnotateAttr>()) {
+    if (attribute->getAnnotation() == std::string(kAnnotationPrefix) + "function_constant") return true;
+  }
+  return false;
+}
+
+class Visitor final : public clang::RecursiveASTVisitor<Visitor> {
+ public:
+  explicit Visitor(clang::ASTContext& context) : context_(context), sources_(context.getSourceManager()) {}
+
+  bool shouldVisitTemplateInstantiations() const { return true; }
+
+  Calls take_calls() { return std::move(calls_); }
+
+  bool VisitVarDecl(clang::VarDecl* variable) {
+    const clang::QualType type = variable->getType();
+    if (type->isDependentType() || variable->isInvalidDecl()) return true;
+    const LangAS space = type.getAddressSpace();
+    const std::string name = variable->getNameAsString();
+    if (type->isVariablyModifiedType()) {
+      error(context_, variable->getLocation(), "the size of '%0' has to be constant") << name;
+      return true;
+    }
+    check_size(*variable, space);
+    if (variable->isStaticDataMember() && space == LangAS::sycl_local) {
+      error(context_, variable->getLocation(), "member '%0' cannot be in threadgroup memory") << name;
+    }
+    if (variable->isStaticLocal() && variable->hasInit() && !variable->getInit()->isValueDependent() &&
+        !variable->getInit()->isConstantInitializer(context_, false)) {
+      error(context_, variable->getLocation(), "the initial value of '%0' has to be constant") << name;
+    }
+    if (is_function_constant(*variable) && variable->hasInit()) {
+      error(context_, variable->getLocation(), "function constant '%0' cannot have an initialiser") << name;
+    }
+    if (space != LangAS::Default || type.isConstant(context_) || type->isReferenceType()) return true;
+    if (variable->isStaticLocal()) {
+      error(context_, variable->getLocation(), "static variable '%0' has to be const or in threadgroup memory") << name;
+    } else if (variable->hasGlobalStorage() && !variable->isStaticLocal()) {
+      error(context_, variable->getLocation(), "program scope variable '%0' must reside in constant address space")
+          << name;
+    }
+    return true;
+  }
+
+  bool VisitFunctionDecl(clang::FunctionDecl* function) {
+    if (function->isVariadic() && !function->getBuiltinID()) {
+      error(context_, function->getLocation(), "function '%0' with variable arguments is not supported in Metal")
+          << function->getNameAsString();
+    }
+    return true;
+  }
+
+  bool VisitAsmStmt(clang::AsmStmt* statement) {
+    error(context_, statement->getAsmLoc(), "assembly is not supported in Metal");
+    return true;
+  }
+  bool VisitFileScopeAsmDecl(clang::FileScopeAsmDecl* declaration) {
+    error(context_, declaration->getAsmLoc(), "assembly is not supported in Metal");
+    return true;
+  }
+
+  bool VisitCallExpr(clang::CallExpr* call) {
+    const clang::FunctionDecl* callee = call->getDirectCallee();
+    if (callee == nullptr) return true;
+    calls_.try_emplace(callee->getCanonicalDecl(), call->getExprLoc());
+    if (is_ours(*callee)) {
+      for (const clang::Expr* argument : call->arguments()) exempt(argument);
+    }
+    // The object of a method: one method serves all address spaces.
+    if (const auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(call))
+      exempt(method->getImplicitObjectArgument());
+    if (llvm::isa<clang::CXXOperatorCallExpr>(call) && llvm::isa<clang::CXXMethodDecl>(callee)) exempt(call->getArg(0));
+    return true;
+  }
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr* construction) {
+    const clang::CXXConstructorDecl* constructor = construction->getConstructor();
+    if (is_ours(*constructor) || constructor->isCopyOrMoveConstructor()) {
+      for (const clang::Expr* argument : construction->arguments()) exempt(argument);
+    }
+    return true;
+  }
+
+  // The named spaces convert to the default one, which is `thread`, for the sake of methods and copies.
+  bool VisitImplicitCastExpr(clang::ImplicitCastExpr* cast) {
+    if (cast->getCastKind() != clang::CK_AddressSpaceConversion || exempt_.contains(cast)) return true;
+    clang::QualType from = cast->getSubExpr()->getType();
+    clang::QualType to = cast->getType();
+    if (cast->isGLValue()) {
+      if (to.isConstQualified()) return true;  // a reference to a copy
+    } else {
+      from = from->getPointeeType();
+      to = to->getPointeeType();
+    }
+    if (from.isNull() || to.isNull()) return true;
+    const bool from_constant = from.getAddressSpace() == LangAS::sycl_global_device;
+    const bool refused = to.getAddressSpace() == LangAS::Default
+                             ? from.getAddressSpace() != LangAS::Default
+                             : from_constant && to.getAddressSpace() == LangAS::sycl_global;
+    if (!refused) return true;
+    const clang::LangOptions& language = context_.getLangOpts();
+    const std::string target = (to.getAddressSpace() == LangAS::Default ? "thread " : "") + to.getAsString(language) +
+                               (cast->isGLValue() ? " &" : " *");
+    error(context_, cast->getExprLoc(), "cannot convert '%0' to '%1': the address spaces differ")
+        << in_words_of_metal(from.getAsString(language) + (cast->isGLValue() ? " &" : " *"))
+        << in_words_of_metal(target) << cast->getSourceRange();
+    return true;
+  }
+
+ private:
+  bool is_ours(const clang::Decl& declaration) const { return sources_.isInSystemHeader(declaration.getLocation()); }
+
+  void exempt(const clang::Expr* expression) {
+    while (const auto* cast = llvm::dyn_cast_or_null<clang::ImplicitCastExpr>(expression)) {
+      exempt_.insert(cast);
+      expression = cast->getSubExpr();
+    }
+  }
+
+  void check_size(const clang::VarDecl& variable, LangAS space) {
+    const clang::QualType type = variable.getType();
+    if (type->isIncompleteType() || type->isReferenceType()) return;
+    const auto bytes = static_cast<std::size_t>(context_.getTypeSizeInChars(type).getQuantity());
+    const bool shared = space == LangAS::sycl_local;
+    const std::size_t most = shared                        ? kMostThreadgroupBytes
+                             : variable.hasGlobalStorage() ? kMostConstantBytes
+                                                           : kMostThreadBytes;
+    if (bytes <= most) return;
+    error(context_, variable.getLocation(), "'%0' takes %1 bytes; the most is %2")
+        << variable.getNameAsString() << std::to_string(bytes) << std::to_string(most);
+  }
+
+  clang::ASTContext& context_;
+  const clang::SourceManager& sources_;
+  llvm::SmallPtrSet<const clang::ImplicitCastExpr*, 32> exempt_;
+  Calls calls_;
+};
+
+const clang::FunctionDecl* declaration_of(clang::CodeGenerator& generator, const llvm::Function& function) {
+  return llvm::dyn_cast_or_null<clang::FunctionDecl>(generator.GetDeclForMangledName(function.getName()));
+}
+
+}  // namespace
+
+Calls refuse_declarations(clang::ASTContext& context) {
+  Visitor visitor(context);
+  for (clang::Decl* declaration : context.getTranslationUnitDecl()->noload_decls()) {
+    if (!declaration->isFromASTFile() && !declaration->isImplicit()) visitor.TraverseDecl(declaration);
+  }
+  return visitor.take_calls();
+}
+
+void refuse_calls(clang::CodeGenerator& generator, clang::ASTContext& context, llvm::Module& module,
+                  const Calls& calls) {
+  for (const llvm::Function& function : module) {
+    if (!function.isDeclaration() || function.isIntrinsic() || function.use_empty() ||
+        function.getName().starts_with("air."))
+      continue;
+    const clang::FunctionDecl* declaration = declaration_of(generator, function);
+    if (declaration == nullptr || declaration->isDefined()) continue;
+    const auto call = calls.find(declaration->getCanonicalDecl());
+    error(context, call == calls.end() ? declaration->getLocation() : call->second,
+          "undefined symbol: function '%0' has no definition")
+        << declaration->getQualifiedNameAsString();
+  }
+}
+
+}  // namespace anymps::metal::frontend

@@ -1,0 +1,3 @@
+// 3:16: expected '}'
+kernel void k(device float* out) {
+  out[0] = 1.0;

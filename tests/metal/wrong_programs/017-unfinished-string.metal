@@ -1,0 +1,3 @@
+// 3:58: expected expression
+#define NAME "softmax
+kernel void k(device float* out) { constant char* name = NAME; }

@@ -1,0 +1,4 @@
+// 3:9: read-only variable is not assignable
+kernel void k(const device float* in) {
+  in[0] = 1;
+}

@@ -1,0 +1,3 @@
+// 2:10: 'cmath' file not found
+#include <cmath>
+kernel void k(device float* out) {}
