@@ -784,6 +784,15 @@ TEST(Interpreter, IntegerFunctionsAgree) {
     for (const char* name : {"clz", "ctz", "popcount", "reverse_bits"}) add(name, 1, false);
     add("rotate", 2, false);
     if (sign == "s") add("abs", 1, true);
+    // As an optimiser writes them.
+    const auto add_llvm = [&](const std::string& name, unsigned operands) {
+      functions.push_back({"llvm." + name + "." + type, operands, type, sizeof(T)});
+    };
+    for (const char* name : {"add.sat", "sub.sat"}) add_llvm(sign + name, 2);
+    add_llvm(sign + "cmp." + type, 2);
+    for (const char* name : {"fshl", "fshr"}) add_llvm(name, 3);
+    add_llvm("bitreverse", 1);
+    if (sizeof(T) > 1) add_llvm("bswap", 1);
     compare_functions(
         functions, type,
         {bytes_of(integers<T>(kThreads, 2)), bytes_of(integers<T>(kThreads, 3)), bytes_of(integers<T>(kThreads, 5))});
@@ -898,6 +907,38 @@ TEST(Interpreter, FunctionsOfRealsAgree) {
                                   : std::abs(a - b) <= units[f] * std::max(unit, 0x1p-24);
         EXPECT_TRUE(close) << functions[f].name << " of " << i << ": " << a << " interpreted, " << b << " compiled";
       }
+    }
+  }
+}
+
+TEST(Interpreter, ClassesOfRealsAgree) {
+  for (const Type& type : {Type{"float", "f32", 4, 1, true}, Type{"half", "f16", 2, 1, true}}) {
+    // The smallest of a class and the largest, of both signs, and a NaN of either kind.
+    const std::vector<std::uint32_t> ends =
+        type.bytes == 4
+            ? std::vector<std::uint32_t>{0, 1, 0x7fffff, 0x800000, 0x7f7fffff, 0x7f800000, 0x7f800001, 0x7fc00000}
+            : std::vector<std::uint32_t>{0, 1, 0x3ff, 0x400, 0x7bff, 0x7c00, 0x7c01, 0x7e00};
+    Bytes in(kThreads * type.bytes);
+    for (unsigned i = 0; i < kThreads; ++i) {
+      const std::uint32_t sign = i / 8 % 2 != 0 ? 1U << (8 * type.bytes - 1) : 0;
+      const std::uint32_t bits = ends[i % 8] | sign;
+      std::memcpy(in.data() + i * type.bytes, &bits, type.bytes);
+    }
+    for (unsigned kind = 0; kind < 10; ++kind) {
+      const std::string function = "@llvm.is.fpclass." + type.suffix;
+      const AirText air =
+          AirText()
+              .buffers(2)
+              .builtin("thread_position_in_grid")
+              .outside("declare i1 " + function + "(" + type.llvm + ", i32 immarg)\n")
+              .body("  %i = zext i32 %thread_position_in_grid to i64\n  %at = getelementptr " + type.llvm +
+                    ", ptr addrspace(1) %b1, i64 %i\n  %x = load " + type.llvm +
+                    ", ptr addrspace(1) %at\n  %is = call i1 " + function + "(" + type.llvm + " %x, i32 " +
+                    std::to_string(1U << kind) +
+                    ")\n  %y = zext i1 %is to i8\n  %to = getelementptr i8, ptr addrspace(1) %b0, i64 %i\n"
+                    "  store i8 %y, ptr addrspace(1) %to\n  ret void\n");
+      const auto found = both<std::uint8_t>(air, {Bytes(kThreads), in}, kGrid, kGroup, function);
+      EXPECT_NE(std::ranges::count(found, 1), 0) << function << ", class " << kind;
     }
   }
 }

@@ -179,7 +179,8 @@ std::vector<std::string> arguments_for(const SourceOptions& options) {
       "-debug-info-kind=line-tables-only", "-dwarf-version=4",
       // What our words become: `constant const`, `static` in a header, and the like.
       "-Wno-duplicate-decl-specifier", "-Wno-unused-function", "-Wno-invalid-constexpr", "-Wno-undefined-internal",
-      "-Wno-undefined-inline", "-Wno-pragma-once-outside-header", "-Wno-c++11-narrowing", "-Wno-main"};
+      "-Wno-undefined-inline", "-Wno-nan-infinity-disabled", "-Wno-pragma-once-outside-header", "-Wno-c++11-narrowing",
+      "-Wno-main"};
   if (options.fast_math) {
     for (const char* flag : {"-menable-no-infs", "-menable-no-nans", "-fapprox-func", "-fno-signed-zeros",
                              "-mreassociate", "-freciprocal-math", "-ffp-contract=fast"}) {

@@ -160,6 +160,7 @@ struct Integers {
 
   Wide low() const { return is_signed ? -(Wide{1} << (bits - 1)) : 0; }
   Wide high() const { return (Wide{1} << (is_signed ? bits - 1 : bits)) - 1; }
+  Wide ones() const { return (Wide{1} << bits) - 1; }
   Wide clamped(Wide value) const { return std::clamp(value, low(), high()); }
   // The first operand's bits.
   std::uint64_t word() const {
@@ -186,6 +187,15 @@ Wide extracted(const Integers& v) {
   return sign_extended(static_cast<std::uint64_t>(field), static_cast<unsigned>(v.x[2]));
 }
 
+// The two words side by side, shifted: what is asked for is the upper word to the left, the lower to the right.
+Wide funnel(const Integers& v, bool right = false) {
+  const auto by = static_cast<unsigned>(v.x[2]) % v.bits;
+  const auto both =
+      static_cast<unsigned __int128>(v.x[0] & v.ones()) << v.bits | static_cast<unsigned __int128>(v.x[1] & v.ones());
+  return static_cast<Wide>(right ? both >> by
+                                 : both << by & (~static_cast<unsigned __int128>(0) >> (128 - 2 * v.bits)));
+}
+
 Wide median(const Integers& v) {
   return std::max(std::min(v.x[0], v.x[1]), std::min(std::max(v.x[0], v.x[1]), v.x[2]));
 }
@@ -199,7 +209,13 @@ constexpr std::pair<std::string_view, IntegerFunction> kIntegers[] = {
     {"clz", [](const Integers& v) { return Wide{std::countl_zero(v.word())} - 64 + v.bits; }},
     {"ctz",
      [](const Integers& v) { return Wide{std::min<int>(std::countr_zero(v.word()), static_cast<int>(v.bits))}; }},
+    {"bswap", [](const Integers& v) { return static_cast<Wide>(__builtin_bswap64(v.word()) >> (64 - v.bits)); }},
+    {"cmp", [](const Integers& v) { return Wide{v.x[0] < v.x[1]   ? -1
+                                                : v.x[0] > v.x[1] ? 1
+                                                                  : 0}; }},
     {"extract_bits", extracted},
+    {"fshl", [](const Integers& v) { return funnel(v) >> v.bits; }},
+    {"fshr", [](const Integers& v) { return funnel(v, true) & v.ones(); }},
     {"hadd", [](const Integers& v) { return (v.x[0] + v.x[1]) >> 1; }},
     {"insert_bits",
      [](const Integers& v) {
@@ -300,10 +316,50 @@ Step neighbour(const Operand& to, From from) {
   };
 }
 
+// What kinds of reals LLVM tells apart, as bits of a mask: NaNs, and from minus to plus infinity.
+std::uint64_t class_of(const Shape& shape, std::uint64_t bits) {
+  const unsigned fraction_bits = shape.kind == Kind::kHalf ? 10 : shape.bits == 16 ? 7 : 23;
+  const std::uint64_t fraction = bits & ((std::uint64_t{1} << fraction_bits) - 1);
+  const std::uint64_t most = (std::uint64_t{1} << (shape.bits - 1 - fraction_bits)) - 1;
+  const std::uint64_t exponent = bits >> fraction_bits & most;
+  const bool negative = (bits >> (shape.bits - 1) & 1) != 0;
+  if (exponent == most && fraction != 0) return fraction >> (fraction_bits - 1) != 0 ? 2 : 1;
+  const unsigned size = exponent == most ? 3 : exponent != 0 ? 2 : fraction != 0 ? 1 : 0;
+  return std::uint64_t{1} << (negative ? 5 - size : 6 + size);
+}
+
+Step is_of_class(const Operand& to, From from) {
+  return [=, x = from[0], mask = from[1]](const Lanes& lanes) {
+    lanes.each_element(to.shape, [&](unsigned lane, unsigned element) {
+      const bool is = (class_of(x.shape, lanes.bits(x, lane, element)) & lanes.bits(mask, lane)) != 0;
+      lanes.set_bits(to, lane, element, is ? 1 : 0);
+    });
+  };
+}
+
+// What the optimiser of the source's compiler may write for the same arithmetic.
 Step llvm_step(std::string_view name, const Operand& to, From from) {
+  if (name.starts_with("is.fpclass.")) return is_of_class(to, from);
+  for (const char kind : {'s', 'u'}) {
+    if (name.starts_with(kind) && (name.substr(1).starts_with("add.sat.") || name.substr(1).starts_with("sub.sat."))) {
+      return integer_function(name[1] == 'a' ? "add_sat" : "sub_sat", kind == 's', to, from);
+    }
+    if (name.starts_with(kind) && name.substr(1).starts_with("cmp."))
+      return integer_function("cmp", kind == 's', to, from);
+  }
   const std::string_view operation = name.substr(0, name.find('.'));
   if (operation == "smin" || operation == "smax") return integer_function(operation.substr(1), true, to, from);
   if (operation == "umin" || operation == "umax") return integer_function(operation.substr(1), false, to, from);
+  if (operation == "minnum" || operation == "maxnum") {
+    return real_function(operation == "minnum" ? "fmin" : "fmax", to, from);
+  }
+  if (operation == "ctlz" || operation == "cttz") {
+    return integer_function(operation == "ctlz" ? "clz" : "ctz", false, to, from.first(1));
+  }
+  if (operation == "bitreverse") return integer_function("reverse_bits", false, to, from);
+  if (operation == "bswap" || operation == "fshl" || operation == "fshr") {
+    return integer_function(operation, false, to, from);
+  }
   if (operation == "ctpop") return integer_function("popcount", false, to, from);
   if (operation == "abs") return integer_function(operation, true, to, from.first(1));
   return real_function(operation, to, from);
