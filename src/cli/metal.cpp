@@ -12,6 +12,7 @@
 #include "cli/metal_verbs.h"
 #include "gpu/whole_number.h"
 #include "lab/log.h"
+#include "lab/metal_library_file.h"
 #include "lab/metal_screen.h"
 #include "lab/metal_verify.h"
 #include "lab/terminal.h"
@@ -26,12 +27,13 @@ struct MetalOptions {
   std::string sample = "1/1";
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   bool json = false;
+  SourceFlags source;
 };
 
 int list(const MetalOptions& options) {
-  std::vector<std::string> request = {"list", options.file};
-  request.insert(request.end(), options.kernels.begin(), options.kernels.end());
-  const lab::MetalAnswer answer = lab::ask_metal(request);
+  std::vector<std::string> words = {options.file};
+  words.insert(words.end(), options.kernels.begin(), options.kernels.end());
+  const lab::MetalAnswer answer = lab::ask_metal(lab::metal_request("list", options.source.words(), words));
   if (!answer.answered) return complain(answer);
   const auto library = nlohmann::json::parse(answer.text);
   fmt::print("{}",
@@ -44,7 +46,8 @@ int list(const MetalOptions& options) {
 }
 
 int disassemble(const MetalOptions& options) {
-  const lab::MetalAnswer answer = lab::ask_metal({"disasm", options.file, options.kernel});
+  const lab::MetalAnswer answer =
+      lab::ask_metal(lab::metal_request("disasm", options.source.words(), {options.file, options.kernel}));
   if (!answer.answered) return complain(answer);
   fmt::print("{}", answer.text);
   return 0;
@@ -63,12 +66,11 @@ int verify(const MetalOptions& options) {
     return kUsageError;
   }
   const ProgressLine line;
-  const lab::MetalVerification found = lab::verify_metal(
-      options.file, step, options.jobs, [&line](std::size_t done, std::size_t of) { line.show(done, of); });
+  const lab::MetalVerification found =
+      lab::verify_metal(options.file, options.source.words(), step, options.jobs,
+                        [&line](std::size_t done, std::size_t of) { line.show(done, of); });
   line.clear();
-  if (!found.problem.empty()) {
-    return complain({.text = found.problem, .refused = found.refused, .interrupted = found.interrupted});
-  }
+  if (found.problem) return complain(*found.problem);
   fmt::print("{}", options.json ? lab::to_json(found).dump(2) + "\n" : lab::to_text(found));
   if (found.interrupted) return kInterrupted;
   return found.refusals.empty() ? 0 : kRefused;
@@ -77,7 +79,11 @@ int verify(const MetalOptions& options) {
 }  // namespace
 
 int complain(const lab::MetalAnswer& answer) {
-  lab::log().error(lab::on_one_line(answer.text));
+  if (answer.of_compiler) {
+    fmt::print(stderr, "{}", printable(answer.text));
+  } else {
+    lab::log().error(lab::on_one_line(answer.text));
+  }
   if (answer.interrupted) return kInterrupted;
   return answer.refused ? kRefused : 1;
 }
@@ -101,13 +107,15 @@ void add_metal(CLI::App& app, Action& chosen) {
   anymps metal list --json kernels.metallib add_f32   one of them, for a program
   anymps metal disasm kernels.metallib add_f32        its LLVM IR
   anymps metal verify kernels.metallib --sample 1/10  compile every tenth kernel: by which route, or why not
-  anymps metal run kernels.metallib scale --threads 8 --arg iota:8 --arg 2.5
+  anymps metal compile kernels.metal                  make a library of Metal source; the other verbs take it too
+  anymps metal run kernels.metal scale --threads 8 --arg iota:8 --arg 2.5
                                                       launch a kernel and show what it wrote
   anymps metal check kernels.metallib                 what is wrong with its kernels; for CI
 )text");
   const auto add = [&](const char* name, const char* description, int (*action)(const MetalOptions&)) {
     CLI::App* sub = verb->add_subcommand(name, description);
-    sub->add_option("FILE", options->file, "A .metallib")->required()->type_name("FILE");
+    sub->add_option("FILE", options->file, "A .metallib, or source: a .metal")->required()->type_name("FILE");
+    add_source_flags(*sub, options->source);
     sub->callback([options, action, &chosen] { chosen = [options, action](const auto&) { return action(*options); }; });
     return sub;
   };
@@ -123,6 +131,7 @@ void add_metal(CLI::App& app, Action& chosen) {
   add("disasm", "Print the LLVM IR of a function", disassemble)
       ->add_option("KERNEL", options->kernel, "Its name")
       ->required();
+  add_metal_compile(*verb, chosen);
   add_metal_run(*verb, chosen);
   add_metal_check(*verb, chosen);
 }

@@ -17,6 +17,7 @@ namespace {
 struct CheckOptions {
   std::vector<std::string> files;
   bool json = false;
+  SourceFlags source;
 };
 
 int check(const CheckOptions& options) {
@@ -24,15 +25,16 @@ int check(const CheckOptions& options) {
   nlohmann::json files = nlohmann::json::array();
   for (const std::string& file : options.files) {
     const ProgressLine line;
-    const lab::MetalCheck found =
-        lab::check_metal(file, [&line](std::size_t done, std::size_t of) { line.show(done, of); });
+    const lab::MetalCheck found = lab::check_metal(file, options.source.words(),
+                                                   [&line](std::size_t done, std::size_t of) { line.show(done, of); });
     line.clear();
-    if (!found.problem.empty()) {
-      const int refusal = complain({.text = found.problem, .refused = found.refused, .interrupted = found.interrupted});
-      if (found.interrupted) return refusal;
+    if (found.problem) {
+      const int refusal = complain(*found.problem);
+      if (found.problem->interrupted) return refusal;
       status = std::max(status, refusal);
       continue;
     }
+    fmt::print(stderr, "{}", printable(found.compiler_warnings));
     if (!options.json) fmt::print("{}", lab::to_text(found));
     files.push_back(lab::to_json(found));
     if (found.errors != 0) status = std::max(status, kFound);
@@ -56,7 +58,7 @@ depends on whole numbers that are made up, is a warning.
 The status is 1 where there is an error, 2 where a file or a kernel is refused; warnings leave it 0.
 
 Examples:
-  anymps metal check kernels.metallib
+  anymps metal check kernels.metal
   anymps metal check --json build/*.metallib > findings.json
 )text";
 
@@ -66,7 +68,8 @@ void add_metal_check(CLI::App& metal, Action& chosen) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* verb = metal.add_subcommand("check", "Say what is wrong with kernels; for CI");
   verb->footer(kHelp);
-  verb->add_option("FILE", options->files, "Some .metallib")->required()->type_name("FILE");
+  verb->add_option("FILE", options->files, "Some .metallib, or source: .metal")->required()->type_name("FILE");
+  add_source_flags(*verb, options->source);
   verb->add_flag("--json", options->json, "As JSON");
   verb->callback([options, &chosen] { chosen = [options](const auto&) { return check(*options); }; });
 }

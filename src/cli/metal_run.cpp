@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/metal_verbs.h"
+#include "lab/metal_library_file.h"
 #include "lab/metal_run_screen.h"
 #include "lab/terminal.h"
 
@@ -29,10 +30,12 @@ struct RunOptions {
   std::uint64_t repeat = 0;
   bool validate = false;
   bool json = false;
+  SourceFlags source;
 };
 
 std::vector<std::string> request_of(const RunOptions& options) {
-  std::vector<std::string> request = {"run", options.file, options.kernel, "threads=" + options.threads};
+  std::vector<std::string> request =
+      lab::metal_request("run", options.source.words(), {options.file, options.kernel, "threads=" + options.threads});
   const auto add = [&](const std::string& key, const std::vector<std::string>& values) {
     for (const std::string& value : values) request.push_back(fmt::format("{}={}", key, value));
   };
@@ -67,7 +70,7 @@ A type in front comes before the signature's: half:zeros:16, int4:1,2,3,4, uint:
 f32, i8 to i64, u8 to u64. Members of a struct are joined by a plus: uint:3+float:0.5.
 
 Examples:
-  anymps metal run kernels.metallib scale --threads 8 --arg iota:8 --arg 2.5
+  anymps metal run kernels.metal scale --threads 8 --arg iota:8 --arg 2.5
   anymps metal run kernels.metallib scale --threads 1000 --group 256 --arg @in.npy --arg 2 --out 0=out.npy
   anymps metal run kernels.metallib sums --threads 64,4 --group 64 --arg zeros:4 --arg random:256 --threadgroup-bytes 0=256
   anymps metal run kernels.metallib scale --threads 8 --arg zeros:7 --arg 1 --validate    the sanitiser: one is out of bounds
@@ -80,7 +83,7 @@ void add_metal_run(CLI::App& metal, Action& chosen) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* verb = metal.add_subcommand("run", "Launch a kernel and show what it wrote");
   verb->footer(kHelp);
-  verb->add_option("FILE", options->file, "A .metallib")->required()->type_name("FILE");
+  verb->add_option("FILE", options->file, "A .metallib, or source: a .metal")->required()->type_name("FILE");
   verb->add_option("KERNEL", options->kernel, "Its name")->required();
   verb->add_option("--threads", options->threads, "The grid, in threads")->required()->type_name("X[,Y[,Z]]");
   verb->add_option("--group", options->group, "A threadgroup; without it as many along x as it may have")
@@ -97,6 +100,7 @@ void add_metal_run(CLI::App& metal, Action& chosen) {
   verb->add_option("--seed", options->seed, "Of random:N")->type_name("N");
   verb->add_option("--repeat", options->repeat, "Launch so many times more, and tell the median time")->type_name("N");
   verb->add_flag("--validate", options->validate, "Watch it with the sanitiser; status 1 where it finds something");
+  add_source_flags(*verb, options->source);
   verb->add_flag("--json", options->json, "As JSON");
   verb->callback([options, &chosen] { chosen = [options](const auto&) { return run(*options); }; });
 }

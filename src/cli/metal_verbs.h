@@ -1,6 +1,10 @@
 // What the verbs under `anymps metal` share, and those that have a file of their own.
 #pragma once
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "cli/verbs.h"
 #include "lab/metal_reader.h"
 
@@ -24,6 +28,20 @@ class ProgressLine {
   bool live_;
 };
 
+// How source is compiled, for verbs that take it in place of a library.
+struct SourceFlags {
+  std::vector<std::string> folders;
+  std::vector<std::string> defines;
+  bool fast_math = false;
+
+  std::vector<std::string> words() const;
+};
+void add_source_flags(CLI::App& verb, SourceFlags& flags);
+
+// What comes from a compiler, without what moves a terminal's cursor.
+std::string printable(const std::string& messages);
+
+void add_metal_compile(CLI::App& metal, Action& chosen);
 void add_metal_run(CLI::App& metal, Action& chosen);
 void add_metal_check(CLI::App& metal, Action& chosen);
 

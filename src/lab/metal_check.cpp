@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "lab/metal_batches.h"
+#include "lab/metal_library_file.h"
 #include "lab/metal_reader.h"
 #include "lab/metal_screen.h"
 
@@ -54,14 +55,18 @@ std::string lines_of(const MetalCheck& check, const nlohmann::json& kernel) {
 
 }  // namespace
 
-MetalCheck check_metal(const std::string& file, const std::function<void(std::size_t done, std::size_t of)>& progress) {
+MetalCheck check_metal(const std::string& source, const std::vector<std::string>& flags,
+                       const std::function<void(std::size_t done, std::size_t of)>& progress) {
   MetalCheck result;
-  result.file = file;
+  result.file = source;
+  const MetalLibraryFile opened(source, flags);
+  result.problem = opened.problem();
+  if (result.problem) return result;
+  result.compiler_warnings = opened.warnings();
+  const std::string& file = opened.path();
   const MetalAnswer listed = ask_metal({"list", file});
   if (!listed.answered) {
-    result.problem = listed.text;
-    result.refused = listed.refused;
-    result.interrupted = listed.interrupted;
+    result.problem = listed;
     return result;
   }
   const auto library = nlohmann::json::parse(listed.text);
@@ -92,6 +97,7 @@ nlohmann::json to_json(const MetalCheck& check) {
           {"warnings", check.warnings},
           {"refusals", check.refusals},
           {"not_tried", check.not_tried},
+          {"compiler_warnings", check.compiler_warnings},
           {"interrupted", check.interrupted}};
 }
 

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -26,7 +27,7 @@ using Door = decltype(&anymps_metal_tool);
 constexpr rlim_t kSeconds = 120;
 constexpr rlim_t kBytes = 4ULL << 30U;
 
-enum ChildStatus : int { kAnswered = 0, kRefused = 2, kNoLibrary = 3 };
+enum ChildStatus : int { kAnswered = 0, kRefused = 2, kNoLibrary = 3, kDoesNotCompile = 4 };
 
 // Asks without importing, and not in this folder.
 constexpr const char* kWhereIsAnymps =
@@ -57,6 +58,10 @@ void bound(int resource, rlim_t most) {
   ::setrlimit(resource, &limit);
 }
 
+const std::string& file_of(const std::vector<std::string>& request) {
+  return *std::find_if(request.begin() + 1, request.end() - 1, [](const auto& word) { return !word.starts_with('-'); });
+}
+
 }  // namespace
 
 MetalAnswer ask_metal(const std::vector<std::string>& request) {
@@ -69,16 +74,18 @@ MetalAnswer ask_metal(const std::vector<std::string>& request) {
   command.words.insert(command.words.end(), request.begin(), request.end());
   ChildResult child = run_child(command, ChildOutput::kCapture);
   if (!child.start_error.empty()) return {.text = "the reader cannot be started: " + child.start_error};
-  if (child.interrupted) return {.text = request[1] + ": interrupted", .interrupted = true};
+  if (child.interrupted) return {.text = file_of(request) + ": interrupted", .interrupted = true};
   switch (child.status()) {
     case kAnswered:
       return {.answered = true, .text = std::move(child.output)};
     case kRefused:
       return {.text = std::move(child.output), .refused = true};
+    case kDoesNotCompile:
+      return {.text = std::move(child.output), .refused = true, .of_compiler = true};
     case kNoLibrary:
       return {.text = std::move(child.output)};
     default:
-      return {.text = request[1] + ": refused: " + how_it_ended(request[0], child), .refused = true};
+      return {.text = file_of(request) + ": refused: " + how_it_ended(request[0], child), .refused = true};
   }
 }
 

@@ -15,10 +15,11 @@ struct MetalAnswer {
   std::string text;      // the answer, or why there is none in one line
   bool refused = false;  // there is none because of the file; else because of this installation
   bool interrupted = false;
+  bool of_compiler = false;  // the text is what the compiler said, over several lines
 };
 
-// Asks libanymps_metal.so (metal/tool/tool.h) in a child with bounds on its time and memory. `request` is a verb, a
-// file and what the verb needs.
+// Asks libanymps_metal.so (metal/tool/tool.h) in a child with bounds on its time and memory. `request` is a verb,
+// flags of the compiler, a file and what the verb needs.
 MetalAnswer ask_metal(const std::vector<std::string>& request);
 
 // The child's side: `arguments` are those after kMetalChild. Returns the status to end with.

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "lab/metal_batches.h"
+#include "lab/metal_library_file.h"
 #include "lab/metal_reader.h"
 #include "lab/metal_screen.h"
 
@@ -73,11 +74,14 @@ double at_share(const std::vector<double>& sorted, double share) {
 
 }  // namespace
 
-MetalVerification verify_metal(const std::string& file, std::size_t step, unsigned jobs,
-                               const std::function<void(std::size_t done, std::size_t of)>& progress) {
+MetalVerification verify_metal(const std::string& source, const std::vector<std::string>& flags, std::size_t step,
+                               unsigned jobs, const std::function<void(std::size_t done, std::size_t of)>& progress) {
   const auto began = std::chrono::steady_clock::now();
+  const MetalLibraryFile opened(source, flags);
+  if (opened.problem()) return {.problem = opened.problem()};
+  const std::string& file = opened.path();
   const MetalAnswer listed = ask_metal({"list", file});
-  if (!listed.answered) return {.problem = listed.text, .refused = listed.refused, .interrupted = listed.interrupted};
+  if (!listed.answered) return {.problem = listed};
   const auto library = nlohmann::json::parse(listed.text);
   const auto& functions = library.at("functions");
   Verifier verifier(file, step, jobs);

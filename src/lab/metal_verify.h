@@ -5,14 +5,16 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "lab/metal_reader.h"
 
 namespace anymps::lab {
 
 struct MetalVerification {
-  std::string problem;   // why nothing could be verified; empty where it could
-  bool refused = false;  // because of the file
+  std::optional<MetalAnswer> problem{};  // why nothing could be verified
   bool interrupted = false;
   std::size_t kernels = 0;
   std::size_t thread_loops = 0;
@@ -26,9 +28,9 @@ struct MetalVerification {
 
 // Every `step`th kernel. A child takes some at a time, and `jobs` of them run at once; if one crashes, its kernels are
 // tried one by one, and the one that does it is refused. `progress(done, of)` is told after each child, by one thread
-// at a time.
-MetalVerification verify_metal(const std::string& file, std::size_t step, unsigned jobs,
-                               const std::function<void(std::size_t done, std::size_t of)>& progress);
+// at a time. `flags` are the compiler's, where the file is source.
+MetalVerification verify_metal(const std::string& file, const std::vector<std::string>& flags, std::size_t step,
+                               unsigned jobs, const std::function<void(std::size_t done, std::size_t of)>& progress);
 
 nlohmann::json to_json(const MetalVerification& verification);
 std::string to_text(const MetalVerification& verification);

@@ -9,7 +9,7 @@ import pytest
 SHELLS = ("bash", "zsh", "fish")
 VERBS = [
     *[(), ("run",), ("size",), ("macs",), ("env",), ("cache",), ("completion",)],
-    *[("metal",), ("metal", "list"), ("metal", "run"), ("metal", "check")],
+    *[("metal",), ("metal", "list"), ("metal", "run"), ("metal", "check"), ("metal", "compile")],
 ]
 
 

@@ -139,10 +139,3 @@ def test_a_crash_of_a_kernel_is_a_refusal(run):
     answer = run(*SCALE, "--threads", 2000000000, "--arg", "zeros:1", "--arg", 1)
     assert answer.returncode == 2
     assert "refused: running it ended by SIG" in answer.stderr
-
-
-def test_source_is_refused_until_it_can_be_compiled(call, tmp_path):
-    (tmp_path / "k.metal").write_text("kernel void k() {}")
-    answer = call("metal", "run", "k.metal", "k", "--threads", 1)
-    assert answer.returncode == 2
-    assert "k.metal: Metal source cannot be compiled yet" in answer.stderr

@@ -106,7 +106,10 @@ def main() -> int:
         help="an earlier table; exit with 1 if outputs differ or verdicts are worse",
     )
     parser.add_argument(
-        "--sameness", type=Path, metavar="OUT", help="with --against: write for each of its kernels whether it is the same"
+        "--sameness",
+        type=Path,
+        metavar="OUT",
+        help="with --against: write for each of its kernels whether it is the same",
     )
     parser.add_argument("--worker", type=Path, default=HERE / "worker.py", help=argparse.SUPPRESS)
     options = parser.parse_args()

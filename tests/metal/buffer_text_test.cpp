@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "metal/tool/file_bytes.h"
 #include "metal/tool/npy.h"
 #include "scratch_folder.h"
 

@@ -16,8 +16,8 @@ POSITION = "air.thread_position_in_grid"
 
 
 def bitcode(kernel: str = "scale", position: str = POSITION, changes: tuple[str, str] = ("", "")) -> bytes:
-    """A kernel's module, with another kind of argument in place of its position where one is named, and one text in place
-    of another."""
+    """A kernel's module, with another kind of argument in place of its position where one is named, and one text for
+    another."""
     assembler = shutil.which("llvm-as-19")
     if assembler is None:
         pytest.skip("no llvm-as-19 here")

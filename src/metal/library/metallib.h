@@ -69,6 +69,8 @@ class Metallib {
   // In the file's order; names are unique.
   std::span<const FunctionEntry> functions() const { return functions_; }
   const FunctionEntry* find(std::string_view name) const;
+  // The container.
+  std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
   explicit Metallib(std::vector<std::byte> bytes);

@@ -9,6 +9,7 @@
 #include "gpu/philox.h"
 #include "gpu/round_up.h"
 #include "gpu/whole_number.h"
+#include "metal/tool/file_bytes.h"
 #include "metal/tool/npy.h"
 
 namespace anymps::metal {

@@ -5,18 +5,14 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-namespace anymps::metal {
+#include "metal/tool/request_error.h"
 
-// A command line that asks for what cannot be; the text says what and why.
-struct RequestError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+namespace anymps::metal {
 
 enum class Scalar : std::uint8_t { kBool, kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64, kF16, kBf16, kF32 };
 

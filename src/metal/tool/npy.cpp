@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <string_view>
 
 #include "gpu/round_up.h"
 #include "gpu/whole_number.h"
+#include "metal/tool/file_bytes.h"
 
 namespace anymps::metal {
 namespace {
@@ -101,25 +100,6 @@ std::string text_of(const std::vector<std::size_t>& shape) {
 }
 
 }  // namespace
-
-std::vector<std::byte> read_bytes(const std::string& file) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) refuse(file, error ? error.message() : "not a regular file");
-  const auto size = std::filesystem::file_size(file, error);
-  if (error) refuse(file, error.message());
-  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()))) {
-    refuse(file, "cannot be read");
-  }
-  return bytes;
-}
-
-void write_bytes(const std::string& file, std::span<const std::byte> bytes) {
-  std::ofstream stream(file, std::ios::binary);
-  stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!stream.flush()) refuse(file, "cannot be written");
-}
 
 NpyArray read_npy(const std::string& file) {
   const std::vector<std::byte> whole = read_bytes(file);

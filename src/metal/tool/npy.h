@@ -20,8 +20,4 @@ struct NpyArray {
 NpyArray read_npy(const std::string& file);
 void write_npy(const std::string& file, const NpyArray& array);
 
-// All bytes of a file. Throws likewise.
-std::vector<std::byte> read_bytes(const std::string& file);
-void write_bytes(const std::string& file, std::span<const std::byte> bytes);
-
 }  // namespace anymps::metal

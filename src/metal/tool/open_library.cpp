@@ -2,17 +2,71 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
+#include <vector>
 
 #include "gpu/edit_distance.h"
+#include "metal/frontend/program.h"
+#include "metal/library/metallib_writer.h"
+#include "metal/tool/file_bytes.h"
+#include "metal/tool/function_signature.h"
 
 namespace anymps::metal {
+namespace {
 
-Metallib open_library(const std::string& file) {
-  if (std::filesystem::path(file).extension() == ".metal") {
-    throw MetallibError(file + ": Metal source cannot be compiled yet; this takes compiled libraries (.metallib)");
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse_name(const std::string& file, const std::string& name, const std::vector<std::string>& known) {
+  if (known.empty()) throw MetallibError(file + ": there is no function in it");
+  const auto nearest =
+      std::ranges::min_element(known, {}, [&](const std::string& other) { return gpu::edits_between(name, other); });
+  throw MetallibError(file + ": there is no function `" + name + "`; the nearest is `" + *nearest + "`");
+}
+
+// Those of the program that are named, or all.
+std::vector<std::string> chosen(const frontend::Program& program, const std::string& file,
+                                std::span<const std::string> kernels) {
+  if (kernels.empty()) return program.kernels();
+  for (const std::string& kernel : kernels) {
+    if (std::ranges::find(program.kernels(), kernel) == program.kernels().end()) {
+      refuse_name(file, kernel, program.kernels());
+    }
   }
+  return {kernels.begin(), kernels.end()};
+}
+
+OpenedLibrary compile(const std::string& file, SourceOptions options, std::span<const std::string> kernels) {
+  const std::vector<std::byte> bytes = read_bytes(file);
+  const std::string_view source(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  options.name = file;
+  // Only then: what is included may change, and is not looked for in the cache.
+  if (source.find('"') != std::string_view::npos && source.find("#include") != std::string_view::npos) {
+    const fs::path folder = fs::path(file).parent_path();
+    options.folders.push_back(folder.empty() ? "." : folder.string());
+  }
+  const frontend::Program program(source, options);
+  std::vector<std::vector<std::byte>> modules;
+  std::vector<FunctionEntry> functions;
+  for (const std::string& name : chosen(program, file, kernels)) {
+    FunctionEntry& function = functions.emplace_back();
+    function.name = name;
+    modules.push_back(program.air_of(name));
+    function.bitcode = modules.back();
+    const Signature signature = read_signature(function);
+    const auto narrow = [](unsigned number) { return static_cast<std::uint16_t>(number); };
+    function.versions = {narrow(signature.air.major), narrow(signature.air.minor), narrow(signature.metal.major),
+                         narrow(signature.metal.minor)};
+  }
+  return {Metallib::from_bytes(write_metallib(functions)), program.warnings()};
+}
+
+}  // namespace
+
+OpenedLibrary open_library(const std::string& file, const SourceOptions& options,
+                           std::span<const std::string> kernels) {
+  if (fs::path(file).extension() == ".metal") return compile(file, options, kernels);
   try {
-    return Metallib::from_file(file);
+    return {Metallib::from_file(file), ""};
   } catch (const MetallibError& error) {
     throw MetallibError(file + ": " + error.what());
   }
@@ -20,11 +74,9 @@ Metallib open_library(const std::string& file) {
 
 const FunctionEntry& find_function(const Metallib& library, const std::string& file, const std::string& name) {
   if (const FunctionEntry* function = library.find(name)) return *function;
-  const auto functions = library.functions();
-  if (functions.empty()) throw MetallibError(file + ": there is no function in it");
-  const auto nearest = std::ranges::min_element(
-      functions, {}, [&](const FunctionEntry& function) { return gpu::edits_between(name, function.name); });
-  throw MetallibError(file + ": there is no function `" + name + "`; the nearest is `" + nearest->name + "`");
+  std::vector<std::string> known;
+  for (const FunctionEntry& function : library.functions()) known.push_back(function.name);
+  refuse_name(file, name, known);
 }
 
 }  // namespace anymps::metal

@@ -1,15 +1,26 @@
 // A library by its file's name, and a function in it by its own.
 #pragma once
 
+#include <span>
 #include <string>
 
+#include "metal/frontend/source.h"
 #include "metal/library/metallib.h"
 
 namespace anymps::metal {
 
-// Every request of tool.h comes to its functions here; this is where a file of Metal source will be compiled. Throws
-// MetallibError, whose text begins with the file's name.
-Metallib open_library(const std::string& file);
+// How a file of Metal source is compiled; its folder may be included from without being named.
+using frontend::SourceOptions;
+
+struct OpenedLibrary {
+  Metallib library;
+  std::string warnings;  // of the compiler
+};
+
+// Every request of tool.h comes to its functions here. A file that ends in .metal is compiled; where kernels are named,
+// only these of it. Throws MetallibError, whose text begins with the file's name, or frontend::CompileError.
+OpenedLibrary open_library(const std::string& file, const SourceOptions& options,
+                           std::span<const std::string> kernels = {});
 
 // Throws MetallibError with the nearest name where there is none.
 const FunctionEntry& find_function(const Metallib& library, const std::string& file, const std::string& name);

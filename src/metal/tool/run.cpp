@@ -12,6 +12,7 @@
 #include "metal/pipeline.h"
 #include "metal/tool/argument_type.h"
 #include "metal/tool/buffer_text.h"
+#include "metal/tool/file_bytes.h"
 #include "metal/tool/function_signature.h"
 #include "metal/tool/launch_request.h"
 #include "metal/tool/npy.h"

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Support/JSON.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
@@ -16,8 +17,10 @@
 #include "metal/air/module.h"
 #include "metal/library/metallib.h"
 #include "metal/tool/check.h"
+#include "metal/tool/file_bytes.h"
 #include "metal/tool/list.h"
 #include "metal/tool/open_library.h"
+#include "metal/tool/request_error.h"
 #include "metal/tool/run.h"
 #include "metal/tool/verify.h"
 
@@ -27,19 +30,28 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr int kRefused = 2;
+constexpr int kDoesNotCompile = 4;
 
-std::string list(const Words& words) {
-  const Metallib library = open_library(words[1]);
+struct Request {
+  SourceOptions source;
+  Words words;  // the verb, the file, and what the verb needs
+};
+
+std::string list(const Request& request) {
+  const Words& words = request.words;
+  const auto names = std::span(words).subspan(2);
+  const Metallib library = open_library(words[1], request.source, names).library;
   std::vector<const FunctionEntry*> chosen;
-  for (std::size_t i = 2; i < words.size(); ++i) chosen.push_back(&find_function(library, words[1], words[i]));
+  for (const std::string& name : names) chosen.push_back(&find_function(library, words[1], name));
   if (chosen.empty()) {
     for (const FunctionEntry& function : library.functions()) chosen.push_back(&function);
   }
   return list_as_json(chosen);
 }
 
-std::string disassemble(const Words& words) {
-  const Metallib library = open_library(words[1]);
+std::string disassemble(const Request& request) {
+  const Words& words = request.words;
+  const Metallib library = open_library(words[1], request.source, std::span(words).subspan(2, 1)).library;
   const FunctionEntry& function = find_function(library, words[1], words[2]);
   llvm::LLVMContext context;
   const auto module = read_module(context, function.bitcode, function.name);
@@ -49,8 +61,9 @@ std::string disassemble(const Words& words) {
   return text;
 }
 
-std::string verify(const Words& words) {
-  const Metallib library = open_library(words[1]);
+std::string verify(const Request& request) {
+  const Words& words = request.words;
+  const Metallib library = open_library(words[1], request.source).library;
   const std::span<const FunctionEntry> all = library.functions();
   const std::size_t step = std::max<std::size_t>(1, std::stoull(words[4]));
   std::vector<FunctionEntry> chosen;
@@ -60,23 +73,41 @@ std::string verify(const Words& words) {
   return verify_as_json(chosen, static_cast<unsigned>(std::stoul(words[5])));
 }
 
-std::string run(const Words& words) {
-  const Metallib library = open_library(words[1]);
+std::string run(const Request& request) {
+  const Words& words = request.words;
+  const Metallib library = open_library(words[1], request.source, std::span(words).subspan(2, 1)).library;
   return run_as_json(find_function(library, words[1], words[2]), std::span(words).subspan(3));
 }
 
-std::string check(const Words& words) {
-  const Metallib library = open_library(words[1]);
+std::string check(const Request& request) {
+  const Words& words = request.words;
+  const Metallib library = open_library(words[1], request.source).library;
   const std::span<const FunctionEntry> all = library.functions();
   const std::size_t first = std::min<std::size_t>(std::stoull(words[2]), all.size());
   return check_as_json(all.subspan(first, std::min<std::size_t>(std::stoull(words[3]), all.size() - first)));
+}
+
+std::string compile(const Request& request) {
+  const OpenedLibrary opened = open_library(request.words[1], request.source);
+  write_bytes(request.words[2], opened.library.bytes());
+  llvm::json::Array kernels;
+  for (const FunctionEntry& function : opened.library.functions()) {
+    kernels.push_back(llvm::json::fixUTF8(function.name));
+  }
+  llvm::json::Object answer{{"kernels", std::move(kernels)},
+                            {"bytes", static_cast<std::int64_t>(opened.library.bytes().size())},
+                            {"warnings", llvm::json::fixUTF8(opened.warnings)}};
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << llvm::json::Value(std::move(answer));
+  return text;
 }
 
 struct Verb {
   std::string_view name;
   std::size_t fewest_words;  // the verb's own name among them
   std::size_t most_words;
-  std::string (*answer)(const Words& words);
+  std::string (*answer)(const Request& request);
 };
 
 constexpr std::array kVerbs = {
@@ -84,14 +115,37 @@ constexpr std::array kVerbs = {
     Verb{"disasm", 3, 3, disassemble},
     Verb{"verify", 6, 6, verify},
     Verb{"check", 4, 4, check},
+    Verb{"compile", 3, 3, compile},
     Verb{"run", 3, static_cast<std::size_t>(-1), run},
 };
 
+// Words between the verb and the file that begin with a dash are the compiler's.
+Request request_of(const Words& words) {
+  Request request;
+  for (const std::string& word : words) {
+    if (request.words.size() != 1 || !word.starts_with('-')) {
+      request.words.push_back(word);
+    } else if (word.starts_with("-I")) {
+      request.source.folders.push_back(word.substr(2));
+    } else if (word.starts_with("-D")) {
+      const std::size_t equals = word.find('=');
+      request.source.defines.emplace_back(word.substr(2, equals - 2),
+                                          equals == std::string::npos ? "1" : word.substr(equals + 1));
+    } else if (word == "-ffast-math") {
+      request.source.fast_math = true;
+    } else {
+      throw RequestError("the compiler has no option " + word);
+    }
+  }
+  return request;
+}
+
 std::string answer(const Words& words) {
+  const Request request = request_of(words);
   for (const Verb& verb : kVerbs) {
-    if (words.empty() || words[0] != verb.name) continue;
-    if (words.size() < verb.fewest_words || words.size() > verb.most_words) break;
-    return verb.answer(words);
+    if (request.words.empty() || request.words[0] != verb.name) continue;
+    if (request.words.size() < verb.fewest_words || request.words.size() > verb.most_words) break;
+    return verb.answer(request);
   }
   throw std::invalid_argument("libanymps_metal.so does not know this request");
 }
@@ -107,6 +161,9 @@ int anymps_metal_tool(std::size_t count, const char* const* words, AnympsMetalSi
   } catch (const std::bad_alloc&) {
     text = "more memory is asked for than reading a library may take";
     status = anymps::metal::kRefused;
+  } catch (const anymps::metal::frontend::CompileError& error) {
+    text = error.what();
+    status = anymps::metal::kDoesNotCompile;
   } catch (const std::exception& error) {
     text = error.what();
     status = anymps::metal::kRefused;

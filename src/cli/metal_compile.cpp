@@ -1,0 +1,81 @@
+// `anymps metal compile`, and what other verbs take to compile source.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/metal_verbs.h"
+#include "lab/metal_library_file.h"
+#include "lab/metal_screen.h"
+
+namespace anymps::cli {
+namespace {
+
+struct CompileOptions {
+  std::string file;
+  std::string out;
+  SourceFlags source;
+};
+
+int compile(const CompileOptions& options) {
+  const std::filesystem::path file = options.file;
+  const std::string out =
+      options.out.empty() ? std::filesystem::path(file).replace_extension(".metallib").string() : options.out;
+  if (file.extension() != ".metal") {
+    return complain({.text = options.file + ": a file of Metal source ends in .metal", .refused = true});
+  }
+  const lab::MetalAnswer answer =
+      lab::ask_metal(lab::metal_request("compile", options.source.words(), {options.file, out}));
+  if (!answer.answered) return complain(answer);
+  const auto compiled = nlohmann::json::parse(answer.text);
+  fmt::print(stderr, "{}", printable(compiled.at("warnings")));
+  fmt::print("{}: {} kernels, {} bytes\n", out, compiled.at("kernels").size(), compiled.at("bytes").get<std::size_t>());
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> SourceFlags::words() const {
+  std::vector<std::string> words;
+  for (const std::string& folder : folders) words.push_back("-I" + folder);
+  for (const std::string& define : defines) words.push_back("-D" + define);
+  if (fast_math) words.emplace_back("-ffast-math");
+  return words;
+}
+
+void add_source_flags(CLI::App& verb, SourceFlags& flags) {
+  verb.add_option("-I", flags.folders, "For source: a folder that it includes from")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  verb.add_option("-D", flags.defines, "For source: a macro")->type_name("NAME[=VALUE]")->allow_extra_args(false);
+  verb.add_flag("--fast-math", flags.fast_math, "For source: floating point as if there were no NaN nor order");
+}
+
+std::string printable(const std::string& messages) {
+  std::string text;
+  std::istringstream lines(messages);
+  for (std::string line; std::getline(lines, line);) text += lab::on_one_line(line) + "\n";
+  return text;
+}
+
+void add_metal_compile(CLI::App& metal, Action& chosen) {
+  auto options = std::make_shared<CompileOptions>();
+  CLI::App* verb = metal.add_subcommand("compile", "Compile Metal source into a library");
+  verb->footer(R"text(Examples:
+  anymps metal compile kernels.metal                      writes kernels.metallib
+  anymps metal compile kernels.metal -I include -D N=4 -o build/kernels.metallib
+
+`torch.mps.load_metallib` loads what is written. The source's own folder need not be named.
+)text");
+  verb->add_option("FILE", options->file, "Metal source, a .metal")->required()->type_name("FILE");
+  verb->add_option("-o,--output", options->out, "The library; without it beside the source")->type_name("FILE");
+  add_source_flags(*verb, options->source);
+  verb->callback([options, &chosen] { chosen = [options](const auto&) { return compile(*options); }; });
+}
+
+}  // namespace anymps::cli
