@@ -1,4 +1,4 @@
-"""Writes docs/genuine.md from the committed table of outcomes: which kernels were launched and compared, by family.
+"""Writes docs/genuine.md from the committed tables: which kernels were launched and compared, by family.
 
 python tests/genuine/document.py > docs/genuine.md
 """
@@ -10,6 +10,7 @@ import results
 from names import elementwise, family_of
 
 OUTCOMES = pathlib.Path(__file__).with_name("outcomes-2.13.tsv")
+FROM_SOURCE = pathlib.Path(__file__).with_name("from-source-2.13.tsv")
 HEAD = """# PyTorch's own kernels, checked
 
 PyTorch 2.13's macOS wheel carries a Metal library of 12,998 kernels (in two language levels). Those listed here were
@@ -19,26 +20,57 @@ elementwise kernel, of which there are dense, strided, broadcast and converting 
 
 *Equal* is to the bit; *close* is within a tolerance that the checker gives a reason for (`tests/genuine/families/`).
 Six kernels more, the products with weights of 8 bits, are checked in C++ (`tests/metal/genuine_kernels_test.cpp`).
+*Same bits from source* counts the kernels that our frontend compiled: see the end.
+"""
+SOURCE = """## The same kernels, compiled from source
+
+`python tests/genuine/run.py --source TREE --against tests/genuine/outcomes-2.13.tsv --sameness
+tests/genuine/from-source-2.13.tsv` compiles PyTorch's `.metal` files with our frontend and launches the same kernels on
+the same inputs. *Same* means that every bit of every output is that of the kernel that Apple compiled, on the same engine
+and machine; of NaNs only that they are NaNs.
 """
 
 
-def listing(title: str, rows: list[results.Row]) -> list[str]:
+def listing(title: str, rows: list[results.Row], from_source: dict[str, str]) -> list[str]:
     families = collections.defaultdict(collections.Counter)
+    same = collections.Counter()
     for row in rows:
         families[family_of(row.kernel)][row.verdict] += 1
+        same[family_of(row.kernel)] += from_source[row.kernel] == "same"
     lines = [f"## {title}: {len(rows)} kernels in {len(families)} families", ""]
     others = sorted({verdict for counts in families.values() for verdict in counts} - set(results.GOOD))
     columns = [*results.GOOD, *others]
-    lines += ["| family | " + " | ".join(columns) + " |", "|---|" + "---|" * len(columns)]
+    lines += ["| family | " + " | ".join(columns) + " | same bits from source |", "|---|" + "---|" * (len(columns) + 1)]
     for family, counts in sorted(families.items()):
-        lines.append(f"| {family} | " + " | ".join(str(counts[column] or "") for column in columns) + " |")
+        cells = [str(counts[column] or "") for column in columns]
+        lines.append(f"| {family} | " + " | ".join(cells) + f" | {same[family]} of {counts.total()} |")
     return [*lines, ""]
+
+
+def sameness(from_source: dict[str, str]) -> list[str]:
+    lines = [SOURCE, "| kernels | " + " | ".join(results.SAMENESS) + " | families all of whose kernels are the same |"]
+    lines.append("|---|" + "---|" * (len(results.SAMENESS) + 1))
+    for kind, is_elementwise in (("elementwise", True), ("others", False)):
+        outcomes = {name: x for name, x in from_source.items() if (elementwise(name) is not None) == is_elementwise}
+        counts = collections.Counter(outcomes.values())
+        families = {family_of(name) for name in outcomes}
+        spoilt = {family_of(name) for name, outcome in outcomes.items() if outcome != "same"}
+        cells = [str(counts[outcome]) for outcome in results.SAMENESS]
+        lines.append(f"| {kind} | " + " | ".join(cells) + f" | {len(families - spoilt)} of {len(families)} |")
+    rest = collections.defaultdict(list)
+    for name, outcome in sorted(from_source.items()):
+        if outcome != "same":
+            rest[outcome, family_of(name)].append(name)
+    lines += ["", *(f"- {outcome}: {family}, {len(names)}" for (outcome, family), names in sorted(rest.items())), ""]
+    return lines
 
 
 def document() -> str:
     rows = list(results.read(OUTCOMES).values())
-    lines = listing("Elementwise", [row for row in rows if elementwise(row.kernel)])
-    lines += listing("Others", [row for row in rows if not elementwise(row.kernel)])
+    from_source = results.read_sameness(FROM_SOURCE)
+    lines = listing("Elementwise", [row for row in rows if elementwise(row.kernel)], from_source)
+    lines += listing("Others", [row for row in rows if not elementwise(row.kernel)], from_source)
+    lines += sameness(from_source)
     return HEAD + "\n" + "\n".join(lines)
 
 

@@ -57,7 +57,7 @@ def other_outputs(before: dict[str, Row], rows: list[Row]) -> list[str]:
 
 def sameness(before: dict[str, Row], rows: list[Row]) -> dict[str, str]:
     """Of each kernel of the earlier run, what a run of the same kernels compiled otherwise gave: one of SAMENESS."""
-    now = {row.kernel: row.digest for row in rows}
+    now = {row.kernel: row.digest for row in rows if row.verdict != "refused"}
     return {
         name: "not compiled" if name not in now else "same" if now[name] == row.digest else "differs"
         for name, row in before.items()

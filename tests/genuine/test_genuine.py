@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import torch
 
 HERE = Path(__file__).resolve().parent
 OUTCOMES = HERE / "outcomes-2.13.tsv"
+FROM_SOURCE = HERE / "from-source-2.13.tsv"
 BUDGET_S = 15 * 60  # about one minute; a hung kernel costs one more
 
 sys.path.insert(0, str(HERE))
@@ -33,6 +35,19 @@ def test_no_kernel_of_the_slice_is_worse_than_the_table_says(tmp_path, genuine_l
     assert results.worse(before, list(now.values())) == [], done.stdout[-6000:]
     unknown = [row.kernel for row in now.values() if row.kernel not in before and row.verdict not in results.GOOD]
     assert unknown == [], done.stdout[-6000:]
+
+
+def test_kernels_from_source_give_the_bits_of_apples(tmp_path, genuine_libraries):
+    tree = os.environ.get("ANYMPS_PYTORCH_SOURCE")
+    if not tree:
+        pytest.skip("ANYMPS_PYTORCH_SOURCE names no tree of PyTorch's sources")
+    same = [name for name, outcome in results.read_sameness(FROM_SOURCE).items() if outcome == "same"][::400]
+    only = ("--only", "|".join(same))
+    apples = tmp_path / "apples.tsv"  # of this machine: the bits of another one may be others
+    assert run(genuine_libraries[0], *only, "--table", apples).returncode == 0
+    done = run("--source", tree, *only, "--against", apples)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
+    assert f"{len(same)} kernels are in apples.tsv too" in done.stdout, done.stdout[-6000:] + done.stderr[-3000:]
 
 
 def test_the_document_lists_what_the_table_has():
@@ -150,6 +165,22 @@ def test_other_outputs_and_worse_verdicts_exit_with_1(run_stand_in, tmp_path):
     done = run_stand_in("--engine", "first", "--only", "b_.*", "--against", table)
     assert done.returncode == 1
     assert "worse: b_aborts: equal -> crash" in done.stdout
+
+
+def test_sameness_is_of_every_kernel_of_the_earlier_table(run_stand_in, tmp_path):
+    table, same = tmp_path / "now.tsv", tmp_path / "same.tsv"
+    run_stand_in("--engine", "first", "--only", "[abd]_.*", "--table", table)
+    run_stand_in("--engine", "first", "--only", "a_.*", "--against", table, "--sameness", same)
+    not_compiled = {"b_aborts": "not compiled", "d_good": "not compiled"}
+    assert results.read_sameness(same) == {"a_good": "same"} | not_compiled
+    run_stand_in("--engine", "second", "--only", "a_.*", "--against", table, "--sameness", same)
+    assert results.read_sameness(same) == {"a_good": "differs"} | not_compiled
+
+
+def test_a_folder_without_sources_is_refused(tmp_path):
+    done = run("--source", tmp_path)
+    assert done.returncode != 0
+    assert "is no tree of PyTorch's sources" in done.stderr
 
 
 def test_a_table_from_somewhere_else_is_refused(tmp_path):

@@ -29,6 +29,7 @@
 #include "gpu/compile_cache.h"
 #include "metal/frontend/air_target.h"
 #include "metal/frontend/conform.h"
+#include "metal/frontend/contract.h"
 #include "metal/frontend/entries.h"
 #include "metal/frontend/files.h"
 #include "metal/frontend/kernels.h"
@@ -135,6 +136,7 @@ class CodeAction final : public clang::ASTFrontendAction {
     const Declarations declarations = read_declarations(*generator_, context, made);
     refuse_calls(*generator_, context, made, calls);
     if (compiler.getDiagnostics().hasErrorOccurred()) return;
+    if (!version_.fast_math) contract_vectors(*generator_);
     module.reset(generator_->ReleaseModule());
     conform(*module);
     add_entries(*module, declarations, version_);
