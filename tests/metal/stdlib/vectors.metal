@@ -156,6 +156,38 @@ kernel void selecting(device Report* out [[buffer(0)]], uint i [[thread_position
   report.tell(out);
 }
 
+struct Pair {
+  float4 a;
+  float4 b;
+};
+constant Pair pairs[2] = {{float4(1), float4(2)}, {float4(3), float4(4)}};
+
+float4 chosen(constant Pair& pair, const threadgroup float4* shared, uint i) {
+  return i == 0 ? pair.a : i == 1 ? shared[i] : i == 2 ? *shared : float4(9);
+}
+
+// Both sides of a choice may lie anywhere.
+kernel void choosing(device Report* out [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+  Tally report;
+  threadgroup float4 shared[2];
+  if (i < 2) shared[i] = float4(5 + i);
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  EXPECT(chosen(pairs[1], shared, i), i == 0 ? float4(3) : i == 1 ? float4(6) : i == 2 ? float4(5) : float4(9));
+  EXPECT(i == 0 ? float4(i) : pairs[0].b, i == 0 ? float4(0) : float4(2));
+  const Pair pair = i % 2 == 0 ? pairs[0] : Pair{float4(0), float4(0)};
+  EXPECT(pair.b, i % 2 == 0 ? float4(2) : float4(0));
+  float x = 1;
+  float y = 2;
+  (i % 2 == 0 ? x : y) = 7;
+  EXPECT(x + y, i % 2 == 0 ? 9.0f : 8.0f);
+  const thread float* pointer = i == 0 ? &x : nullptr;
+  CHECK((pointer != nullptr) == (i == 0));
+  int counts[2] = {0, 0};
+  ++counts[i < 3 ? 0 : 1];
+  EXPECT(counts[0], i < 3 ? 1 : 0);
+  report.tell(out);
+}
+
 kernel void packed(device Report* out [[buffer(0)]]) {
   Tally report;
   threadgroup packed_float3 shared[2];
