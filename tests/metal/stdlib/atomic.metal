@@ -1,4 +1,4 @@
-// Section 6.16: atomic functions. All 64 threads meet in each.
+// Atomic functions. All 64 threads meet in each.
 #include "check.h"
 
 #define RELAXED memory_order_relaxed

@@ -1,4 +1,4 @@
-// Section 6.3: common functions.
+// Common functions.
 #include "check.h"
 
 template <typename T>

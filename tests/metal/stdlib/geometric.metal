@@ -1,4 +1,4 @@
-// Section 6.9: geometric functions.
+// Geometric functions.
 #include "check.h"
 
 template <typename T>

@@ -1,4 +1,4 @@
-// Section 6.4: integer functions.
+// Integer functions.
 #include "check.h"
 
 template <typename T>

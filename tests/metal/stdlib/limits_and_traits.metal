@@ -1,4 +1,4 @@
-// Section 6.2 and the limits of numbers.
+// Traits of types, and the limits of numbers.
 #include "check.h"
 
 static_assert(is_same_v<int, int32_t> && !is_same_v<int, uint>, "");

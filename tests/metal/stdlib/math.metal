@@ -1,4 +1,4 @@
-// Section 6.5: mathematical functions. Expected values are those of the exact functions, to ten digits or more.
+// Mathematical functions. Expected values are those of the exact functions, to ten digits or more.
 #include "check.h"
 
 // Units in the last place by which a result may differ: Metal allows 4 to 16 of the precise ones, and of the fast ones an

@@ -1,4 +1,4 @@
-// Section 2.3, and section 6.7: matrices. The first index is the column.
+// Matrices. The first index is the column.
 #include "check.h"
 
 template <typename T, int C, int R>

@@ -1,4 +1,4 @@
-// Section 6.14: packing and unpacking.
+// Packing and unpacking.
 #include "check.h"
 
 kernel void packing(device Report* out [[buffer(0)]]) {

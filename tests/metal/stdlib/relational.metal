@@ -1,4 +1,4 @@
-// Section 6.6: relational functions. They hold for NaNs and infinities in fast math too.
+// Relational functions. They hold for NaNs and infinities in fast math too.
 #include "check.h"
 
 template <typename T>

@@ -1,4 +1,4 @@
-// Sections 6.10.2 and 6.10.3: functions of a simdgroup and of a quad, for every type that they take.
+// Functions of a simdgroup and of a quad, for every type that they take.
 #include "check.h"
 
 template <typename V, typename Of>

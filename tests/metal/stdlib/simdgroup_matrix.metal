@@ -1,4 +1,4 @@
-// Section 6.10.4: matrices of a simdgroup.
+// Matrices of a simdgroup.
 #include "check.h"
 
 // Of lane `lane`'s first element; the second is in the next column.

@@ -1,4 +1,4 @@
-// Section 2.2: vectors and packed vectors, how they are made, read, written and combined.
+// Vectors and packed vectors, how they are made, read, written and combined.
 #include "check.h"
 
 template <typename T>
@@ -203,6 +203,11 @@ kernel void packed(device Report* out [[buffer(0)]]) {
   EXPECT(-shared[0], float3(-1, -2, -3));
   EXPECT(shared[0] < shared[1], bool3(true));
   EXPECT(shared[1].zx, float2(6, 4));
+  EXPECT(max(shared[0], 2.0f), float3(2, 2, 3));
+  EXPECT(floor(shared[1]), float3(4, 5, 6));
+  EXPECT(fma(shared[0], float3(2), float3(1)), float3(3, 5, 7));
+  EXPECT(dot(shared[0], shared[1]), 32.0f);
+  EXPECT(length_squared(shared[0]), 14.0f);
   EXPECT(shared[1][1], 5.0f);
   packed_half4 h = half4(1, 2, 3, 4);
   h += half4(1);
