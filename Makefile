@@ -61,7 +61,8 @@ run: build/.installed ## train a classifier on device="mps" and show the summary
 	$(VENV)/bin/anymps run --versus "--device cpu" examples/train_classifier.py
 
 # Kernels that Apple's compiler made, for the tests that run them: out of PyTorch's macOS wheel, which pip brings. Where
-# it cannot, those tests are skipped and say so.
+# it cannot, those tests are skipped and say so. Where ANYMPS_PYTORCH_SOURCE names a checkout of PyTorch, the same kernels
+# are compiled from source too.
 GENUINE := $(CURDIR)/build/genuine
 build/genuine/.ready: tools/genuine_kernels.py $(VENV)/.ready
 	-$(VENV)/bin/python tools/genuine_kernels.py $(GENUINE) && touch $@
@@ -88,6 +89,8 @@ test-full: test ## the above, every genuine kernel, and PyTorch's own test_mps.p
 	$(VENV)/bin/python tests/genuine/run.py $(GENUINE)/torch-2.13.0-0.metallib --jobs $(JOBS) --table tests/genuine/outcomes-2.13.tsv
 	$(VENV)/bin/python tests/genuine/run.py $(GENUINE)/torch-2.13.0-0.metallib --jobs $(JOBS) --engine coroutines \
 	  --against tests/genuine/outcomes-2.13.tsv
+	if [ -n "$$ANYMPS_PYTORCH_SOURCE" ]; then $(VENV)/bin/python tests/genuine/run.py --source "$$ANYMPS_PYTORCH_SOURCE" \
+	  --jobs $(JOBS) --against tests/genuine/outcomes-2.13.tsv --sameness tests/genuine/from-source-2.13.tsv; fi
 	$(VENV)/bin/python tests/genuine/validate.py $(GENUINE)/torch-2.13.0-0.metallib --each 10
 	$(VENV)/bin/python tests/genuine/document.py > docs/genuine.md
 	ANYMPS_TEST_MPS=$(TEST_MPS) $(VENV)/bin/python -m pytest tests/conformance

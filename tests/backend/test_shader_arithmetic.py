@@ -1,4 +1,4 @@
-"""What a shader's arithmetic gives to the bit: products and sums in one expression are one operation, as in Apple's AIR."""
+"""What a shader's arithmetic gives to the bit: a product and a sum in one expression are one operation, as in AIR."""
 
 import pytest
 import torch

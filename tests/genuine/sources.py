@@ -1,4 +1,4 @@
-"""PyTorch's kernels, compiled from its own sources by the frontend: a stand-in for the library that its wheel carries."""
+"""PyTorch's kernels, compiled by our frontend: a stand-in for the library that its wheel carries."""
 
 import pathlib
 
