@@ -105,7 +105,8 @@ class Reader {
     kernel.function = function.getName().str();
     kernel.place = place_of(declaration.getLocation());
     if (llvm::isa<clang::CXXMethodDecl>(declaration)) {
-      error(declaration.getLocation(), "kernel function '%0' cannot be a member of a class", declaration.getNameAsString());
+      error(declaration.getLocation(), "kernel function '%0' cannot be a member of a class",
+            declaration.getNameAsString());
       return;
     }
     if (!declaration.getReturnType()->isVoidType()) {

@@ -65,13 +65,13 @@ bool near(vec<T, N> x, vec<T, N> y, float units) {
 
 // Types are part of what is expected.
 #define CHECK(...) report.note((__VA_ARGS__), __LINE__)
-#define EXPECT(actual, expected)                                                                       \
-  do {                                                                                                 \
+#define EXPECT(actual, expected)                                                                            \
+  do {                                                                                                      \
     static_assert(is_same_v<remove_cvref_t<decltype(actual)>, remove_cvref_t<decltype(expected)>>, "type"); \
-    report.note(same(actual, expected), __LINE__);                                                    \
+    report.note(same(actual, expected), __LINE__);                                                          \
   } while (0)
-#define EXPECT_NEAR(actual, expected, units)                                                           \
-  do {                                                                                                 \
+#define EXPECT_NEAR(actual, expected, units)                                                                \
+  do {                                                                                                      \
     static_assert(is_same_v<remove_cvref_t<decltype(actual)>, remove_cvref_t<decltype(expected)>>, "type"); \
-    report.note(near(actual, expected, units), __LINE__);                                             \
+    report.note(near(actual, expected, units), __LINE__);                                                   \
   } while (0)
