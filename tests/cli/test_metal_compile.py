@@ -108,5 +108,5 @@ def test_a_missing_barrier_in_source(call, source):
     source.write_text(SUMS.replace("BARRIER", ""))
     answer = call("metal", "check", "k.metal")
     assert answer.returncode == 1
-    assert "k.metal: sums: error: missing barrier: shared in threadgroup memory" in answer.stdout
-    assert "sums: error: race: " in answer.stdout
+    assert "k.metal: sums: k.metal:11: error: missing barrier: shared in threadgroup memory" in answer.stdout
+    assert "error: race: " in answer.stdout
