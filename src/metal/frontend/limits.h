@@ -28,6 +28,8 @@ inline constexpr std::size_t kMostTreeBytes = std::size_t{1} << 30;
 inline constexpr double kMostSeconds = 25;
 // Of a kernel, once all that it calls is inlined.
 inline constexpr std::size_t kMostInstructions = std::size_t{1} << 20;
+// Of a class, those of its members and bases among them.
+inline constexpr std::size_t kMostMembers = 10000;
 // Of one variable: in threadgroup memory as on every Mac, in a thread's memory, in constant memory.
 inline constexpr std::size_t kMostThreadgroupBytes = std::size_t{32} << 10;
 inline constexpr std::size_t kMostThreadBytes = std::size_t{1} << 20;
@@ -36,8 +38,8 @@ inline constexpr std::size_t kMostConstantBytes = std::size_t{64} << 20;
 // That this thread has used since it began.
 double seconds_used();
 
-// What is wrong with the size of a source, as a message behind its name; empty where nothing is.
-std::string refused_size(std::string_view source);
+// What is wrong with the text of a source, as a message behind its name; empty where nothing is.
+std::string refused_text(std::string_view source);
 
 // While files are read and macros expanded.
 void watch_preprocessor(clang::Preprocessor& preprocessor);

@@ -9,6 +9,9 @@
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
+#include <string>
+
 #include "metal/frontend/annotations.h"
 #include "metal/frontend/limits.h"
 #include "metal/frontend/messages.h"
@@ -77,6 +80,16 @@ class Visitor final : public clang::RecursiveASTVisitor<Visitor> {
     return true;
   }
 
+  // The code generator describes each member of what it copies.
+  bool VisitCXXRecordDecl(clang::CXXRecordDecl* record) {
+    if (!record->isCompleteDefinition() || record->isDependentType() || record->isInvalidDecl()) return true;
+    if (members_of(*record) > kMostMembers) {
+      error(context_, record->getLocation(), "'%0' has more than %1 members, those of its members among them")
+          << record->getNameAsString() << static_cast<unsigned>(kMostMembers);
+    }
+    return true;
+  }
+
   bool VisitAsmStmt(clang::AsmStmt* statement) {
     error(context_, statement->getAsmLoc(), "assembly is not supported in Metal");
     return true;
@@ -101,6 +114,7 @@ class Visitor final : public clang::RecursiveASTVisitor<Visitor> {
   }
   bool VisitCXXConstructExpr(clang::CXXConstructExpr* construction) {
     const clang::CXXConstructorDecl* constructor = construction->getConstructor();
+    if (!construction->isListInitialization()) refuse_short_vector(*construction);
     if (is_ours(*constructor) || constructor->isCopyOrMoveConstructor()) {
       for (const clang::Expr* argument : construction->arguments()) exempt(argument);
     }
@@ -136,11 +150,39 @@ class Visitor final : public clang::RecursiveASTVisitor<Visitor> {
  private:
   bool is_ours(const clang::Decl& declaration) const { return sources_.isInSystemHeader(declaration.getLocation()); }
 
+  std::size_t members_of(const clang::CXXRecordDecl& record) {
+    const auto [known, is_new] = members_.try_emplace(&record, 0);
+    if (!is_new) return known->second;
+    std::size_t count = 0;
+    const auto add = [&](clang::QualType type) {
+      const clang::CXXRecordDecl* inner = type->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
+      const bool counts = inner != nullptr && inner->hasDefinition() && !inner->isInvalidDecl();
+      count = std::min(count + 1 + (counts ? members_of(*inner->getDefinition()) : 0), kMostMembers + 1);
+    };
+    for (const clang::CXXBaseSpecifier& base : record.bases()) add(base.getType());
+    for (const clang::FieldDecl* field : record.fields()) add(field->getType());
+    return members_[&record] = count;
+  }
+
   void exempt(const clang::Expr* expression) {
     while (const auto* cast = llvm::dyn_cast_or_null<clang::ImplicitCastExpr>(expression)) {
       exempt_.insert(cast);
       expression = cast->getSubExpr();
     }
+  }
+
+  // float4(1, 2, 3). Between braces zeros would follow.
+  void refuse_short_vector(const clang::CXXConstructExpr& construction) {
+    const auto* vector =
+        llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(construction.getConstructor()->getParent());
+    if (vector == nullptr || vector->getName() != "vec" || !is_ours(*vector)) return;
+    const unsigned given = construction.getNumArgs();
+    if (given < 2 || vector->getTemplateArgs()[1].getAsIntegral().getLimitedValue() <= given) return;
+    for (const clang::ParmVarDecl* parameter : construction.getConstructor()->parameters()) {
+      if (parameter->getType()->isRecordType()) return;  // other vectors, which have more than one component
+    }
+    error(context_, construction.getBeginLoc(), "too few components to construct a vector of %0")
+        << vector->getTemplateArgs()[1].getAsIntegral().getLimitedValue();
   }
 
   void check_size(const clang::VarDecl& variable, LangAS space) {
@@ -159,6 +201,7 @@ class Visitor final : public clang::RecursiveASTVisitor<Visitor> {
   clang::ASTContext& context_;
   const clang::SourceManager& sources_;
   llvm::SmallPtrSet<const clang::ImplicitCastExpr*, 32> exempt_;
+  std::map<const clang::CXXRecordDecl*, std::size_t> members_;
   Calls calls_;
 };
 

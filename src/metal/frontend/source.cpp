@@ -32,6 +32,7 @@
 #include "metal/frontend/contract.h"
 #include "metal/frontend/entries.h"
 #include "metal/frontend/files.h"
+#include "metal/frontend/gate.h"
 #include "metal/frontend/kernels.h"
 #include "metal/frontend/large_stack.h"
 #include "metal/frontend/limits.h"
@@ -78,8 +79,8 @@ bool enter_translated(clang::Preprocessor& preprocessor, std::vector<clang::Toke
   return true;
 }
 
-// As clang::ParseAST does, but for the tokens. `check` sees the tree when it is complete.
-void parse(clang::CompilerInstance& compiler, const std::function<void(clang::ASTContext&)>& check) {
+// As clang::ParseAST does, but for the tokens.
+void parse(clang::CompilerInstance& compiler) {
   if (!compiler.hasSema()) compiler.createSema(clang::TU_Complete, nullptr);
   clang::Sema& sema = compiler.getSema();
   clang::Preprocessor& preprocessor = sema.getPreprocessor();
@@ -87,6 +88,8 @@ void parse(clang::CompilerInstance& compiler, const std::function<void(clang::AS
   watch_preprocessor(preprocessor);
   clang::Parser parser(preprocessor, sema, /*SkipFunctionBodies=*/false);
   preprocessor.EnterMainSourceFile();
+  // It crashes in a source in memory, as #embed does (source_text.cpp).
+  preprocessor.getIdentifierInfo("__has_embed")->setHasMacroDefinition(false);
   clang::ASTConsumer& consumer = sema.getASTConsumer();
   if (clang::ExternalASTSource* external = sema.getASTContext().getExternalSource()) {
     external->StartTranslationUnit(&consumer);
@@ -106,7 +109,6 @@ void parse(clang::CompilerInstance& compiler, const std::function<void(clang::AS
   // Functions whose errors are put off until it is known that the device needs them. There are none in our headers, and
   // Clang 19 crashes when it reads such a list from a precompiled one.
   (sema.*revealed(DeferredMember{})).clear();
-  if (!sema.getDiagnostics().hasErrorOccurred()) check(sema.getASTContext());
   consumer.HandleTranslationUnit(sema.getASTContext());
 }
 
@@ -123,18 +125,20 @@ class CodeAction final : public clang::ASTFrontendAction {
     generator_ = clang::CreateLLVMCodeGen(compiler.getDiagnostics(), file, &compiler.getVirtualFileSystem(),
                                           compiler.getHeaderSearchOpts(), compiler.getPreprocessorOpts(),
                                           compiler.getCodeGenOpts(), context_);
-    return std::unique_ptr<clang::ASTConsumer>(generator_);
+    return std::make_unique<Gate>(std::unique_ptr<clang::ASTConsumer>(generator_), [this](clang::ASTContext& context) {
+      if (!context.getDiagnostics().hasErrorOccurred()) calls_ = refuse_declarations(context);
+      return !context.getDiagnostics().hasErrorOccurred();
+    });
   }
 
   void ExecuteAction() override {
     clang::CompilerInstance& compiler = getCompilerInstance();
-    Calls calls;
-    parse(compiler, [&](clang::ASTContext& context) { calls = refuse_declarations(context); });
+    parse(compiler);
     clang::ASTContext& context = compiler.getASTContext();
     if (compiler.getDiagnostics().hasErrorOccurred() || generator_->GetModule() == nullptr) return;
     llvm::Module& made = *generator_->GetModule();
     const Declarations declarations = read_declarations(*generator_, context, made);
-    refuse_calls(*generator_, context, made, calls);
+    refuse_calls(*generator_, context, made, calls_);
     if (compiler.getDiagnostics().hasErrorOccurred()) return;
     if (!version_.fast_math) contract_vectors(*generator_);
     module.reset(generator_->ReleaseModule());
@@ -148,6 +152,7 @@ class CodeAction final : public clang::ASTFrontendAction {
   llvm::LLVMContext& context_;
   const ModuleVersion version_;
   clang::CodeGenerator* generator_ = nullptr;  // the instance owns it
+  Calls calls_;
 };
 
 class PrecompileAction final : public clang::ASTFrontendAction {
@@ -164,7 +169,7 @@ class PrecompileAction final : public clang::ASTFrontendAction {
   }
   void ExecuteAction() override {
     if (!getCompilerInstance().hasSema()) getCompilerInstance().createSema(clang::TU_Prefix, nullptr);
-    parse(getCompilerInstance(), [](clang::ASTContext&) {});
+    parse(getCompilerInstance());
   }
 };
 
@@ -295,7 +300,7 @@ CompiledSource compile_here(llvm::StringRef source, const SourceOptions& options
 }  // namespace
 
 CompiledSource compile_source(std::string_view source, const SourceOptions& options) {
-  if (const std::string refused = refused_size(source); !refused.empty()) {
+  if (const std::string refused = refused_text(source); !refused.empty()) {
     throw CompileError(options.name + refused + "\n");
   }
   CompiledSource compiled;

@@ -412,12 +412,13 @@ class Translator {
     return false;
   }
   // The place behind the bracket that closes the one at `at`.
-  std::size_t behind_brackets(std::size_t at) const {
+  std::size_t behind_brackets(std::size_t at) const { return behind_brackets(in_, at); }
+  static std::size_t behind_brackets(const std::vector<Token>& tokens, std::size_t at) {
     int depth = 0;
-    for (; at < in_.size(); ++at) {
-      if (in_[at].isOneOf(tok::l_paren, tok::l_square, tok::l_brace)) ++depth;
-      if (in_[at].isOneOf(tok::r_paren, tok::r_square, tok::r_brace) && --depth <= 0) return at + 1;
-      if (in_[at].is(tok::eof)) break;
+    for (; at < tokens.size(); ++at) {
+      if (tokens[at].isOneOf(tok::l_paren, tok::l_square, tok::l_brace)) ++depth;
+      if (tokens[at].isOneOf(tok::r_paren, tok::r_square, tok::r_brace) && --depth <= 0) return at + 1;
+      if (tokens[at].is(tok::eof)) break;
     }
     return at;
   }
@@ -427,6 +428,11 @@ class Translator {
     out_.resize(scope().start);
     bool is_static = false;
     for (const Token& token : rest) is_static = is_static || token.is(tok::kw_static);
+    // alignas stands in front of everything.
+    std::size_t front = 0;
+    while (front < rest.size() && rest[front].is(tok::kw_alignas)) front = behind_brackets(rest, front + 1);
+    out_.insert(out_.end(), rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(front));
+    rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(front));
     if (!is_static) out_.push_back(make_name("static", where));
     if (!initialised) {
       attribute(where, [&] {
