@@ -69,3 +69,17 @@ def test_functions_that_call_themselves_and_functions_by_pointer():
     x = torch.tensor([4.0, -9.0], device="mps")
     library.k(x)
     assert x.tolist() == [3.0, 4.0]
+
+
+def test_vectors_at_any_multiple_of_their_elements():
+    library = torch.mps.compile_shader("""
+        kernel void swap_rows(device float* x, constant uint& length, uint i [[thread_position_in_grid]]) {
+            device float4* first = reinterpret_cast<device float4*>(x + 4 * i);
+            device float4* second = reinterpret_cast<device float4*>(x + length + 4 * i);
+            float4 kept = *first;
+            *first = *second;
+            *second = kept;
+        }""")
+    x = torch.arange(18.0, device="mps").view(2, 9)
+    library.swap_rows(x, 9, threads=2)
+    assert x.tolist() == [[*range(9, 17), 8], [*range(8), 17]]

@@ -1,6 +1,8 @@
 #include "metal/lower/adopt.h"
 
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
@@ -29,17 +31,21 @@ void adopt_functions(llvm::Module& module, llvm::Function* kernel) {
 
 void trust_no_vector_alignment(llvm::Module& module) {
   const auto relax = [&](auto& access, llvm::Type* type) {
-    if (!type->isVectorTy() || access.getPointerAddressSpace() == 0) return;
+    if (access.getPointerAddressSpace() == 0) return;
     const llvm::Align element = module.getDataLayout().getABITypeAlign(type->getScalarType());
     access.setAlignment(std::min(access.getAlign(), element));
   };
   for (llvm::Function& function : module) {
-    for (llvm::BasicBlock& block : function) {
-      for (llvm::Instruction& instruction : block) {
-        if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) relax(*load, load->getType());
-        if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
-          relax(*store, store->getValueOperand()->getType());
-        }
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+        relax(*load, load->getType());
+      } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+        relax(*store, store->getValueOperand()->getType());
+      } else if (auto* set = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction)) {
+        // Of what is copied or set as a whole, nothing says whether it has vectors.
+        if (set->getDestAddressSpace() != 0) set->setDestAlignment(llvm::Align(1));
+        auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(set);
+        if (copy != nullptr && copy->getSourceAddressSpace() != 0) copy->setSourceAlignment(llvm::Align(1));
       }
     }
   }

@@ -13,7 +13,7 @@ namespace anymps::metal::lower {
 void adopt_functions(llvm::Module& module, llvm::Function* kernel);
 
 // A GPU loads float4 from any multiple of 4 bytes, and kernels make use of it (rows of any length taken four at a
-// time); the CPU's aligned loads would fault.
+// time); the CPU's aligned loads would fault. A vector may also be copied as a whole, or element by element.
 void trust_no_vector_alignment(llvm::Module& module);
 
 // For the sanitiser: otherwise what is only written, or only read, is optimised away before it is seen.
