@@ -1,0 +1,72 @@
+// Metal as other people write it: what kernels of MLX, llama.cpp, candle, mistral.rs and MNN do besides what is in the
+// specification's examples. tests/conformance/metal_sources.py compiles theirs.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "source_runner.h"
+
+namespace anymps::metal {
+namespace {
+
+using testing::Grid;
+using testing::refusal_of;
+using testing::results;
+using testing::run_source;
+
+using Ints = std::vector<std::int32_t>;
+using Floats = std::vector<float>;
+
+// ---- objects of a class in several address spaces (conditionals.h) ----
+
+TEST(Dialect, AConditionalChoosesBetweenObjectsInAnySpaces) {
+  const char* source = R"(
+struct Pair { int a; int b; };
+constant Pair kNone = {7, 9};
+kernel void k(device int* out, const device Pair* in [[buffer(1)]], uint i [[thread_position_in_grid]]) {
+  threadgroup Pair shared[1];
+  shared[0] = Pair{3, 4};
+  const Pair first = i == 0 ? in[0] : Pair{1, 2};
+  const Pair second = i == 0 ? shared[0] : kNone;
+  const Pair third = i == 0 ? kNone : i == 1 ? in[0] : shared[0];
+  out[i] = 100 * first.a + 10 * second.b + third.a;
+})";
+  Ints out(2);
+  Ints in = {5, 6};
+  run_source(source, "k", {out.data(), in.data()}, Grid{2, 1});
+  EXPECT_EQ(out, (Ints{547, 195}));
+}
+
+TEST(Dialect, ByValueAllOtherConditionalsStayWhatTheyAre) {
+  // The vector makes all of them choose by value; the others have to keep references, null pointers and constants.
+  const char* source = R"(
+template <int N> struct Blocks { static constexpr int kCount = N > 4 ? N / 4 : 1; int of[N > 2 ? N : 2]; };
+kernel void k(device int* out, const device float4* in [[buffer(1)]], device int* maybe [[buffer(2)]]) {
+  const float4 v = out[0] == 0 ? in[0] : float4(0);
+  int x = 1, y = 2;
+  (v.x > 0 ? x : y) = 5;
+  device int* p = v.x > 0 ? maybe : nullptr;
+  switch (x > 0 ? 1 : 2) {
+    case sizeof(int) == 4 ? 1 : 3: out[2] = 11; break;
+    default: out[2] = 12;
+  }
+  out[0] = x * 10 + y;
+  out[1] = (p ? *p : 0) + Blocks<8>::kCount + int(sizeof(Blocks<1>) / 4);
+})";
+  Ints out(3);
+  Floats in = {1, 2, 3, 4};
+  Ints maybe = {100};
+  run_source(source, "k", {out.data(), in.data(), maybe.data()});
+  EXPECT_EQ(out, (Ints{52, 104, 11}));
+}
+
+TEST(Dialect, AWrongConditionalIsStillAnError) {
+  const std::string said =
+      refusal_of("struct A {}; struct B {}; kernel void k(device int* o) { o[0] = true ? A() : B(); }");
+  EXPECT_NE(said.find("incompatible operand types ('A' and 'B')"), std::string::npos) << said;
+}
+
+}  // namespace
+}  // namespace anymps::metal
