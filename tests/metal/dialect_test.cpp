@@ -68,5 +68,66 @@ TEST(Dialect, AWrongConditionalIsStillAnError) {
   EXPECT_NE(said.find("incompatible operand types ('A' and 'B')"), std::string::npos) << said;
 }
 
+// ---- methods for each address space ----
+
+TEST(Dialect, MethodsMayBeQualifiedBesideOneThatIsNot) {
+  const char* source = R"(
+template <typename T> struct Value {
+  T v;
+  constexpr Value<T>() = default;
+  constexpr Value<T>() threadgroup = default;
+  constexpr Value<T>() constant = default;
+  constexpr Value<T>(T x) : v(x) {}
+  T get() const { return v; }
+  T get() const threadgroup { return v; }
+  T twice() const device { return 2 * v; }
+  T twice() const { return 2 * v; }
+  Value operator+(Value other) constant { return {v + other.v}; }
+};
+constant Value<int> kOne = {1};
+kernel void k(device Value<int>* out) {
+  threadgroup Value<int> shared;
+  shared = Value<int>(3);
+  out[1] = kOne + Value<int>(40);
+  out[0] = Value<int>(shared.get() + out[1].twice() + kOne.get());
+})";
+  EXPECT_EQ(results<std::int32_t>(source, 2), (Ints{86, 41}));
+}
+
+TEST(Dialect, AMethodForASpaceMayGiveAReferenceIntoIt) {
+  // As SPIRV-Cross writes arrays.
+  const char* source = R"(
+template <typename T, size_t N> struct Array {
+  T elements[N];
+  device T& operator[](size_t i) device { return elements[i]; }
+  constexpr const device T& operator[](size_t i) const device { return elements[i]; }
+  thread T& operator[](size_t i) thread { return elements[i]; }
+  constexpr const thread T& operator[](size_t i) const thread { return elements[i]; }
+  constexpr const constant T& operator[](size_t i) const constant { return elements[i]; }
+};
+constant Array<int, 2> kTable = {{4, 5}};
+kernel void k(device Array<int, 2>& out) {
+  Array<int, 2> own = {{1, 2}};
+  own[1] += kTable[0];
+  out[0] = own[1];
+  out[1] = kTable[1] + out[0];
+})";
+  EXPECT_EQ(results<std::int32_t>(source, 2), (Ints{6, 11}));
+}
+
+// ---- words ----
+
+TEST(Dialect, MemoryIsCoherentWithoutBeingAsked) {
+  const char* source = R"(
+kernel void k(volatile coherent(system) device int* out, coherent device int* in [[buffer(1)]]) {
+  int coherent = 4;
+  out[0] = coherent + in[0];
+})";
+  Ints out(1);
+  Ints in = {3};
+  run_source(source, "k", {out.data(), in.data()});
+  EXPECT_EQ(out, Ints{7});
+}
+
 }  // namespace
 }  // namespace anymps::metal
