@@ -129,5 +129,43 @@ kernel void k(volatile coherent(system) device int* out, coherent device int* in
   EXPECT_EQ(out, Ints{7});
 }
 
+// ---- names of Apple's headers that programs use ----
+
+TEST(Dialect, LimitsCanBeSaidOfATypeOfOnesOwn) {
+  const char* source = R"(
+#include <metal_stdlib>
+using namespace metal;
+template <typename T> struct Indexed { T value; uint at; };
+template <typename T> struct metal::_numeric_limits_impl<Indexed<T>> {
+  static constexpr METAL_FUNC Indexed<T> lowest() { return {numeric_limits<T>::lowest(), 3u}; }
+};
+kernel void k(device int* out) {
+  out[0] = numeric_limits<Indexed<int>>::lowest().value;
+  out[1] = numeric_limits<Indexed<int>>::lowest().at;
+  out[2] = vec_elements<float3>::value * 10 + vec_elements<float>::value;
+  out[3] = __is_valid_simdgroup_type<half2>::value * 10 + __is_valid_simdgroup_type<long>::value;
+})";
+  EXPECT_EQ(results<std::int32_t>(source, 4), (Ints{INT32_MIN, 3, 30, 10}));
+}
+
+TEST(Dialect, HeadersThatTheHostSharesHaveTheirNames) {
+  const char* source = R"(
+#include <simd/simd.h>
+struct Shared { vector_float4 a; simd_float4x4 m; simd::uint2 n; };
+kernel void k(device int* out) { out[0] = int(sizeof(Shared)); })";
+  EXPECT_EQ(results<std::int32_t>(source, 1), Ints{96});
+}
+
+TEST(Dialect, VectorsOfHalvesAndBfloatsConvertToEachOther) {
+  const char* source = R"(
+#include <metal_stdlib>
+using namespace metal;
+kernel void k(device float* out) {
+  const bfloat4 b = bfloat4(half4(1.5h, 2.0h, 3.0h, 4.0h));
+  out[0] = float(half4(b).x) + float(b.w);
+})";
+  EXPECT_EQ(results<float>(source, 1), Floats{5.5F});
+}
+
 }  // namespace
 }  // namespace anymps::metal
