@@ -1,8 +1,8 @@
 # Writes the files of FOLDER into OUT, a C++ file that defines anymps::metal::frontend::standard_headers().
-file(GLOB files ${FOLDER}/*)
+file(GLOB_RECURSE files ${FOLDER}/*)
 set(entries "")
 foreach(file IN LISTS files)
-  get_filename_component(name ${file} NAME)
+  file(RELATIVE_PATH name ${FOLDER} ${file})
   file(READ ${file} text)
   # Compilers take strings of a limited length: adjacent ones are put together.
   string(LENGTH "${text}" length)

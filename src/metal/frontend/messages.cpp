@@ -1,5 +1,6 @@
 #include "metal/frontend/messages.h"
 
+#include <clang/Basic/DiagnosticSema.h>
 #include <clang/Basic/LangOptions.h>
 #include <clang/Basic/SourceManager.h>
 #include <clang/Frontend/TextDiagnostic.h>
@@ -85,6 +86,7 @@ void Messages::BeginSourceFile(const clang::LangOptions& options, const clang::P
 
 void Messages::HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) {
   DiagnosticConsumer::HandleDiagnostic(level, info);  // which counts
+  choice_refused_ = choice_refused_ || info.getID() == clang::diag::err_typecheck_cond_incompatible_operands;
   llvm::SmallString<128> text;
   info.FormatDiagnostic(text);
   const std::string message = in_words_of_metal(std::string(text));

@@ -21,6 +21,8 @@ class Messages final : public clang::DiagnosticConsumer {
 
   clang::DiagnosticOptions& options() { return *options_; }
   std::string take();
+  // Whether Clang refused to choose between two objects (conditionals.h).
+  bool choice_refused() const { return choice_refused_; }
 
  private:
   // What is found in our headers, which the user has to know nothing of: it is said of the user's line that led there.
@@ -40,6 +42,7 @@ class Messages final : public clang::DiagnosticConsumer {
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options_;
   clang::LangOptions language_;
   std::string text_;
+  bool choice_refused_ = false;
 };
 
 // Clang's names in a message as Metal's: `__global` is device, `_Float16` is half.

@@ -24,10 +24,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "gpu/code_version.h"
 #include "gpu/compile_cache.h"
 #include "metal/frontend/air_target.h"
+#include "metal/frontend/conditionals.h"
 #include "metal/frontend/conform.h"
 #include "metal/frontend/contract.h"
 #include "metal/frontend/entries.h"
@@ -55,8 +57,10 @@ namespace {
 
 constexpr char kPrecompiled[] = "/metal/precompiled";
 
+enum class Conditionals { kAsWritten, kByValue };
+
 // What the parser is given: every token of the file, in Clang's words. False where the parser need not begin.
-bool enter_translated(clang::Preprocessor& preprocessor, std::vector<clang::Token>& kept) {
+bool enter_translated(clang::Preprocessor& preprocessor, Conditionals conditionals, std::vector<clang::Token>& kept) {
   std::vector<clang::Token> tokens;
   do {
     preprocessor.Lex(tokens.emplace_back());
@@ -74,13 +78,14 @@ bool enter_translated(clang::Preprocessor& preprocessor, std::vector<clang::Toke
   refuse_words(preprocessor, tokens);
   if (diagnostics.hasFatalErrorOccurred() || diagnostics.getNumErrors() != errors) return false;
   kept = translate_words(preprocessor, tokens);
+  if (conditionals == Conditionals::kByValue) kept = choose_by_value(preprocessor, kept);
   // As if they were new, so that what watches them sees them.
   preprocessor.EnterTokenStream(kept, /*DisableMacroExpansion=*/true, /*IsReinject=*/false);
   return true;
 }
 
 // As clang::ParseAST does, but for the tokens.
-void parse(clang::CompilerInstance& compiler) {
+void parse(clang::CompilerInstance& compiler, Conditionals conditionals) {
   if (!compiler.hasSema()) compiler.createSema(clang::TU_Complete, nullptr);
   clang::Sema& sema = compiler.getSema();
   clang::Preprocessor& preprocessor = sema.getPreprocessor();
@@ -95,7 +100,7 @@ void parse(clang::CompilerInstance& compiler) {
     external->StartTranslationUnit(&consumer);
   }
   std::vector<clang::Token> tokens;
-  if (!enter_translated(preprocessor, tokens)) return;
+  if (!enter_translated(preprocessor, conditionals, tokens)) return;
   watch_parser(sema);
   parser.Initialize();
   clang::Parser::DeclGroupPtrTy group;
@@ -114,7 +119,8 @@ void parse(clang::CompilerInstance& compiler) {
 
 class CodeAction final : public clang::ASTFrontendAction {
  public:
-  CodeAction(llvm::LLVMContext& context, const ModuleVersion& version) : context_(context), version_(version) {}
+  CodeAction(llvm::LLVMContext& context, const ModuleVersion& version, Conditionals conditionals)
+      : context_(context), version_(version), conditionals_(conditionals) {}
 
   std::unique_ptr<llvm::Module> module;
   std::vector<std::string> kernels;
@@ -133,7 +139,7 @@ class CodeAction final : public clang::ASTFrontendAction {
 
   void ExecuteAction() override {
     clang::CompilerInstance& compiler = getCompilerInstance();
-    parse(compiler);
+    parse(compiler, conditionals_);
     clang::ASTContext& context = compiler.getASTContext();
     if (compiler.getDiagnostics().hasErrorOccurred() || generator_->GetModule() == nullptr) return;
     llvm::Module& made = *generator_->GetModule();
@@ -151,6 +157,7 @@ class CodeAction final : public clang::ASTFrontendAction {
 
   llvm::LLVMContext& context_;
   const ModuleVersion version_;
+  const Conditionals conditionals_;
   clang::CodeGenerator* generator_ = nullptr;  // the instance owns it
   Calls calls_;
 };
@@ -169,7 +176,7 @@ class PrecompileAction final : public clang::ASTFrontendAction {
   }
   void ExecuteAction() override {
     if (!getCompilerInstance().hasSema()) getCompilerInstance().createSema(clang::TU_Prefix, nullptr);
-    parse(getCompilerInstance());
+    parse(getCompilerInstance(), Conditionals::kAsWritten);
   }
 };
 
@@ -241,6 +248,7 @@ class Instance {
     }
     throw CompileError(messages_.take());
   }
+  bool choice_refused() const { return messages_.choice_refused(); }
   std::string take_messages() { return messages_.take(); }
 
  private:
@@ -275,13 +283,23 @@ gpu::Blob precompiled_headers(const SourceOptions& options) {
   });
 }
 
-CompiledSource compile_here(llvm::StringRef source, const SourceOptions& options) {
+// Where Clang refused to choose between two objects, which it may not when they are taken by value.
+struct ChoiceRefused : CompileError {
+  using CompileError::CompileError;
+};
+
+CompiledSource compile_with(llvm::StringRef source, const SourceOptions& options, Conditionals conditionals) {
   const gpu::Blob headers = precompiled_headers(options);
   const llvm::StringRef bytes(reinterpret_cast<const char*>(headers.bytes().data()), headers.bytes().size());
   llvm::LLVMContext context;
   Instance instance(source, options, {{kPrecompiled, bytes}}, true);
-  CodeAction action(context, {.metal = options.version, .fast_math = options.fast_math});
-  instance.execute(action);
+  CodeAction action(context, {.metal = options.version, .fast_math = options.fast_math}, conditionals);
+  try {
+    instance.execute(action);
+  } catch (const CompileError& error) {
+    if (instance.choice_refused()) throw ChoiceRefused(error.what());
+    throw;
+  }
   CompiledSource compiled;
   compiled.kernels = std::move(action.kernels);
   compiled.warnings = instance.take_messages();
@@ -295,6 +313,20 @@ CompiledSource compile_here(llvm::StringRef source, const SourceOptions& options
   const auto* begin = reinterpret_cast<const std::byte*>(out.data());
   compiled.module.assign(begin, begin + out.size());
   return compiled;
+}
+
+CompiledSource compile_here(llvm::StringRef source, const SourceOptions& options) {
+  std::optional<ChoiceRefused> refused;
+  try {
+    return compile_with(source, options, Conditionals::kAsWritten);
+  } catch (const ChoiceRefused& error) {
+    refused = error;
+  }
+  try {
+    return compile_with(source, options, Conditionals::kByValue);
+  } catch (const ChoiceRefused&) {
+    throw CompileError(refused->what());  // said of what was written
+  }
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ using clang::Token;
 namespace tok = clang::tok;
 using Kind = tok::TokenKind;
 
-enum class Word { kNone, kDevice, kThreadgroup, kConstant, kThread, kKernel, kOtherFunction };
+enum class Word { kNone, kDevice, kThreadgroup, kConstant, kThread, kCoherent, kKernel, kOtherFunction };
 
 // What kernels.cpp asks about.
 bool is_asked_for(llvm::StringRef attribute) {
@@ -48,10 +48,10 @@ bool is_without_meaning(llvm::StringRef attribute) {
 class Translator {
  public:
   Translator(clang::Preprocessor& preprocessor, const std::vector<Token>& tokens) : pp_(preprocessor), in_(tokens) {
-    words_ = {{&identifier("device"), Word::kDevice},         {&identifier("threadgroup"), Word::kThreadgroup},
-              {&identifier("constant"), Word::kConstant},     {&identifier("thread"), Word::kThread},
-              {&identifier("kernel"), Word::kKernel},         {&identifier("vertex"), Word::kOtherFunction},
-              {&identifier("fragment"), Word::kOtherFunction}};
+    words_ = {{&identifier("device"), Word::kDevice},        {&identifier("threadgroup"), Word::kThreadgroup},
+              {&identifier("constant"), Word::kConstant},    {&identifier("thread"), Word::kThread},
+              {&identifier("coherent"), Word::kCoherent},    {&identifier("kernel"), Word::kKernel},
+              {&identifier("vertex"), Word::kOtherFunction}, {&identifier("fragment"), Word::kOtherFunction}};
     out_.reserve(in_.size() + in_.size() / 2);
     scopes_.emplace_back();
   }
@@ -62,11 +62,18 @@ class Translator {
   }
 
  private:
+  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+
   // Between two braces.
   struct Scope {
     unsigned parentheses = 0;
-    std::size_t start = 0;          // of the declaration or statement that is being read, in out_
-    std::set<std::string> methods;  // those that were qualified by an address space
+    std::size_t start = 0;  // of the declaration or statement that is being read, in out_
+    // Of a class.
+    bool is_class = false;
+    const clang::IdentifierInfo* class_name = nullptr;
+    std::vector<std::size_t> declared;  // where what it declares begins, in out_
+    std::set<std::string> methods;      // as texts, once one is qualified by an address space
+    std::size_t looked_at = kNowhere;   // the start of the last one that was found to be new
   };
 
   clang::IdentifierInfo& identifier(llvm::StringRef name) { return *pp_.getIdentifierInfo(name); }
@@ -95,6 +102,10 @@ class Translator {
                       tok::kw___attribute)) {
       literal_until_ = std::max(literal_until_, end_of_literals());
     }
+    if (scope().parentheses == 0 && !scope().methods.empty() && scope().looked_at != scope().start &&
+        ends_method(token, out_.back()) && skip_repeated_method()) {
+      return;
+    }
     switch (word_at(token)) {
       case Word::kDevice:
         return space(token, "opencl_global", false);
@@ -105,6 +116,9 @@ class Translator {
       case Word::kThread:
         if (is_qualifier_of_method()) return qualified_method();
         ++at_;
+        return;
+      case Word::kCoherent:
+        if (!skip_coherence()) break;
         return;
       case Word::kKernel:
         annotate_kernel(token);
@@ -132,25 +146,48 @@ class Translator {
       case tok::r_paren:
         if (scope().parentheses > 0) --scope().parentheses;
         break;
-      case tok::l_brace:
+      case tok::l_brace: {
+        const auto class_begins = begins_class();
         scopes_.emplace_back();
         scope().start = out_.size();
+        scope().is_class = class_begins.has_value();
+        scope().class_name = class_begins.value_or(nullptr);
         break;
+      }
       case tok::r_brace:
         if (scopes_.size() > 1) scopes_.pop_back();
-        if (scope().parentheses == 0) scope().start = out_.size();
+        if (scope().parentheses == 0) end_declaration();
         break;
       case tok::semi:
-        if (scope().parentheses == 0) scope().start = out_.size();
+        if (scope().parentheses == 0) end_declaration();
         break;
       case tok::colon:
         if (out_.size() > 1 && out_[out_.size() - 2].isOneOf(tok::kw_public, tok::kw_protected, tok::kw_private)) {
-          scope().start = out_.size();
+          end_declaration();
         }
         break;
       default:
         break;
     }
+  }
+
+  // By the brace at the end of out_: the name of the class, nullptr where it has none.
+  std::optional<const clang::IdentifierInfo*> begins_class() {
+    if (out_.size() < 2 || out_[out_.size() - 2].is(tok::r_paren)) return std::nullopt;
+    int angles = 0;
+    for (std::size_t i = scope().start; i + 1 < out_.size(); ++i) {
+      if (out_[i].is(tok::less)) ++angles;
+      if (out_[i].is(tok::greater)) --angles;
+      if (out_[i].is(tok::greatergreater)) angles -= 2;
+      if (angles == 0 && out_[i].isOneOf(tok::kw_struct, tok::kw_class, tok::kw_union)) {
+        return out_[i + 1].isAnyIdentifier() ? out_[i + 1].getIdentifierInfo() : nullptr;
+      }
+    }
+    return std::nullopt;
+  }
+  void end_declaration() {
+    if (scope().is_class && scope().start < out_.size()) scope().declared.push_back(scope().start);
+    scope().start = out_.size();
   }
 
   // ---- writing ----
@@ -215,6 +252,15 @@ class Translator {
     attribute(where, [&] { out_.push_back(make_name(attribute_name, where)); });
     ++at_;
     if (scope().parentheses > 0) find_array_parameter();
+  }
+
+  // `coherent(system) device T*`: memory is coherent here without being asked. False where the word is a name.
+  bool skip_coherence() {
+    const std::size_t behind = ahead(1).is(tok::l_paren) ? behind_brackets(at_ + 1) : at_ + 1;
+    const Token& next = in_[std::min(behind, in_.size() - 1)];
+    if (word_at(next) != Word::kDevice && !next.isOneOf(tok::kw_const, tok::kw_volatile)) return false;
+    at_ = behind;
+    return true;
   }
 
   // ---- parameters that are arrays in an address space, which Clang takes as pointers only ----
@@ -464,16 +510,81 @@ class Translator {
   }
 
   void qualified_method() {
+    bool is_const = out_.back().is(tok::kw_const);
+    bool of_constant = false;
     while (word_at(in_[at_]) != Word::kNone || in_[at_].isOneOf(tok::kw_const, tok::kw_volatile)) {
       if (in_[at_].isOneOf(tok::kw_const, tok::kw_volatile)) out_.push_back(in_[at_]);
+      is_const = is_const || in_[at_].is(tok::kw_const);
+      of_constant = of_constant || word_at(in_[at_]) == Word::kConstant;
       ++at_;
     }
-    if (scope().parentheses != 0) return;
+    if (of_constant && !is_const && !is_constructor()) out_.push_back(make_name("const", in_[at_].getLocation()));
+    if (scope().parentheses != 0 || !scope().is_class) return;
+    forget_space_of_result();
+    for (const std::size_t start : scope().declared) scope().methods.insert(text_of_method(start));
+    scope().declared.clear();
+    skip_repeated_method();
+  }
+  // What ends with its parameters at the end of out_: C(...) or C<T>(...).
+  bool is_constructor() {
+    std::size_t name = scope().start;
+    while (name < out_.size() &&
+           (!out_[name].isAnyIdentifier() || out_[name].getIdentifierInfo() != scope().class_name)) {
+      ++name;
+    }
+    if (name + 1 >= out_.size()) return false;
+    return out_[name + 1].is(tok::l_paren) ||
+           (out_[name + 1].is(tok::less) && behind_angles(name + 1).is(tok::l_paren));
+  }
+  // What follows the `>` of the `<` at that place of out_.
+  const Token& behind_angles(std::size_t at) const {
+    int angles = 0;
+    for (; at + 1 < out_.size(); ++at) {
+      if (out_[at].is(tok::less)) ++angles;
+      if (out_[at].is(tok::greater) && --angles == 0) break;
+    }
+    return out_[std::min(at + 1, out_.size() - 1)];
+  }
+
+  // `device T& at(int i) device`: the object is in the default space, and so is what is in it.
+  void forget_space_of_result() {
+    std::vector<Token> method(out_.begin() + static_cast<std::ptrdiff_t>(scope().start), out_.end());
+    out_.resize(scope().start);
+    for (std::size_t i = 0; i < method.size(); ++i) {
+      if (method[i].is(tok::l_paren)) {
+        out_.insert(out_.end(), method.begin() + static_cast<std::ptrdiff_t>(i), method.end());
+        return;
+      }
+      if (method[i].is(tok::kw___attribute) && i + 5 < method.size() && is_space(method[i + 3])) {
+        i += 5;  // __attribute__ ( ( space ) )
+      } else if (method[i].isNot(tok::kw_const) || out_.size() == scope().start || out_.back().isNot(tok::kw_const)) {
+        out_.push_back(method[i]);
+      }
+    }
+  }
+  static bool is_space(const Token& token) {
+    return token.isAnyIdentifier() && token.getIdentifierInfo()->getName().starts_with("opencl_");
+  }
+  // Of what begins there in out_: all up to its body.
+  std::string text_of_method(std::size_t start) {
     std::string text;
-    for (std::size_t i = scope().start; i < out_.size(); ++i) text += pp_.getSpelling(out_[i]) + " ";
-    if (scope().methods.insert(text).second) return;
+    for (std::size_t i = start; i < out_.size() && (i == start || !ends_method(out_[i], out_[i - 1])); ++i) {
+      text += pp_.getSpelling(out_[i]) + " ";
+    }
+    return text;
+  }
+  static bool ends_method(const Token& token, const Token& before) {
+    return token.isOneOf(tok::l_brace, tok::semi, tok::equal, tok::colon) &&
+           before.isOneOf(tok::r_paren, tok::kw_const, tok::kw_volatile);
+  }
+  bool skip_repeated_method() {
+    if (scope().methods.insert(text_of_method(scope().start)).second) {
+      scope().looked_at = scope().start;
+      return false;
+    }
     out_.resize(scope().start);
     skip_rest_of_method();
+    return true;
   }
   void skip_rest_of_method() {
     bool initialisers = false;
@@ -608,7 +719,7 @@ class Translator {
   const std::vector<Token>& in_;
   std::vector<std::pair<const clang::IdentifierInfo*, Word>> words_;
   std::size_t at_ = 0;
-  std::size_t array_parameter_ = static_cast<std::size_t>(-1);
+  std::size_t array_parameter_ = kNowhere;
   std::size_t literal_until_ = 0;
   std::vector<Token> out_;
   std::vector<Scope> scopes_;
