@@ -25,7 +25,7 @@ inline constexpr std::size_t kMostFiles = 10000;  // that are entered by #includ
 inline constexpr std::size_t kMostNested = 10000;
 inline constexpr std::size_t kMostTreeBytes = std::size_t{1} << 30;
 // Of the processor.
-inline constexpr double kMostSeconds = 25;
+inline constexpr double kMostSeconds = 20;
 // Of a kernel, once all that it calls is inlined.
 inline constexpr std::size_t kMostInstructions = std::size_t{1} << 20;
 // Of a class, those of its members and bases among them.

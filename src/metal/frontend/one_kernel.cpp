@@ -113,9 +113,7 @@ void keep_constants(llvm::Module& module, const Needed& needed) {
 class Passes {
  public:
   explicit Passes(const llvm::Module& module) : builder_(nullptr, tuning(), std::nullopt, &instrumentation_) {
-    // What is not needed for the result to be right is left out once the time is over.
-    instrumentation_.registerShouldRunOptionalPassCallback(
-        [](llvm::StringRef /*pass*/, llvm::Any /*unit*/) { return seconds_used() <= kMostSeconds; });
+    instrumentation_.registerShouldRunOptionalPassCallback(may_run);
     // There is no C library: what LLVM would call of it has no place in AIR.
     llvm::TargetLibraryInfoImpl library((llvm::Triple(module.getTargetTriple())));
     library.disableAllFunctions();
@@ -154,6 +152,16 @@ class Passes {
   }
 
  private:
+  // What is not needed for the result to be right is left out once the time is over, and what takes more than its share
+  // of it where a function is long.
+  static bool may_run(llvm::StringRef pass, llvm::Any unit) {
+    constexpr std::size_t kManyBlocks = 4096;
+    if (seconds_used() > kMostSeconds) return false;
+    if (pass != "JumpThreadingPass" && pass != "CorrelatedValuePropagationPass") return true;
+    const auto* function = llvm::any_cast<const llvm::Function*>(&unit);
+    return function == nullptr || (*function)->size() <= kManyBlocks;
+  }
+
   static llvm::PipelineTuningOptions tuning() {
     llvm::PipelineTuningOptions options;
     options.LoopVectorization = false;
