@@ -21,7 +21,7 @@ export CCACHE_DIR ?= $(HOME)/.cache/ccache
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 
-.PHONY: help run test test-full build cpp-tests bench lint format tidy asan tsan fuzz clean
+.PHONY: help run test test-full build cpp-tests bench lint format tidy asan tsan fuzz fuzz-source clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -123,16 +123,26 @@ tsan: build/.debian ## the C++ tests under ThreadSanitizer
 	TSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/tsan --output-on-failure
 
 # New inputs go to build/fuzz/corpus, so that a later run begins where this one ended; a finding to build/fuzz/finding-*.
-fuzz: build/.debian build/.debian-fuzz ## the readers of Metal libraries and of Metal source under libFuzzer, FUZZ_SECONDS each
-	cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_FUZZ=ON \
-	  -DANYMPS_SANITIZE=address,undefined,fuzzer-no-link >/dev/null
-	cmake --build build/fuzz --target metallib_fuzz metallib_seeds metal_source_fuzz
-	mkdir -p build/fuzz/corpus build/fuzz/source-corpus
-	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 build/fuzz/fuzz/metallib_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 \
-	  -print_final_stats=1 -artifact_prefix=build/fuzz/finding- build/fuzz/corpus build/fuzz/fuzz/seeds
-	ANYMPS_CACHE=$(CURDIR)/build/fuzz/cache UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 build/fuzz/fuzz/metal_source_fuzz \
-	  -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=60 -rss_limit_mb=4096 -dict=fuzz/metal.dict -print_final_stats=1 \
-	  -artifact_prefix=build/fuzz/source-finding- build/fuzz/source-corpus tests/metal/wrong_programs
+define configure_fuzz
+cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_FUZZ=ON \
+  -DANYMPS_SANITIZE=address,undefined,fuzzer-no-link >/dev/null
+endef
+FUZZ_ENV := UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ANYMPS_CACHE=$(CURDIR)/build/fuzz/cache
+
+fuzz: build/.debian build/.debian-fuzz ## the reader of Metal libraries under libFuzzer, for FUZZ_SECONDS
+	$(configure_fuzz)
+	cmake --build build/fuzz --target metallib_fuzz metallib_seeds
+	mkdir -p build/fuzz/corpus
+	$(FUZZ_ENV) build/fuzz/fuzz/metallib_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -print_final_stats=1 \
+	  -artifact_prefix=build/fuzz/finding- build/fuzz/corpus build/fuzz/fuzz/seeds
+
+fuzz-source: build/.debian build/.debian-fuzz ## the compiler of Metal source under libFuzzer, for FUZZ_SECONDS
+	$(configure_fuzz)
+	cmake --build build/fuzz --target metal_source_fuzz
+	mkdir -p build/fuzz/source-corpus
+	$(FUZZ_ENV) build/fuzz/fuzz/metal_source_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=60 -rss_limit_mb=4096 \
+	  -dict=fuzz/metal.dict -print_final_stats=1 -artifact_prefix=build/fuzz/source-finding- build/fuzz/source-corpus \
+	  tests/metal/wrong_programs
 
 clean: ## remove what the build made, .venv excepted
 	rm -rf build

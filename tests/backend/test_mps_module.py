@@ -103,6 +103,19 @@ def test_accelerator_memory_statistics():
     assert 0 < free <= total
 
 
-def test_shaders_are_refused_in_so_many_words():
-    with pytest.raises(NotImplementedError, match="no compiler for Metal source yet"):
-        torch.mps.compile_shader("kernel void f() {}")
+# As a guide writes it.
+def test_a_shader_from_source():
+    library = torch.mps.compile_shader("""
+    kernel void full(
+        device float* out,
+        constant float& val,
+        uint idx [[thread_position_in_grid]]
+    ) {
+        out[idx] = val;
+    }
+    """)
+    x = torch.zeros(16, device="mps")
+    library.full(x, 3.14)
+    torch.mps.synchronize()
+    assert dir(library) == ["full"]
+    assert x.cpu().eq(torch.tensor(3.14)).all()
