@@ -96,7 +96,6 @@ class Translator {
     if (token.is(tok::kw_double)) return no_double();
     if (token.isOneOf(tok::string_literal, tok::kw___func__)) return text();
     if (token.is(tok::kw_static_cast) && cast()) return;
-    if (token.is(tok::question)) return choice();
     if (at_ == array_parameter_) return name_of_array();
     if (token.isOneOf(tok::kw_static_assert, tok::kw__Static_assert, tok::kw_extern, tok::kw_asm,
                       tok::kw___attribute)) {
@@ -333,63 +332,6 @@ class Translator {
     out_.push_back(make_name("metal", where));
     out_.push_back(make(tok::coloncolon, where));
     out_.push_back(make_name(name, where));
-  }
-
-  // ---- c ? x : y ----
-
-  // Clang finds no type in common for an object in const device memory and one that lies elsewhere. What may be such an
-  // object is given to metal::__operand, which takes a copy of it.
-  void choice() {
-    const bool of_program = !pp_.getSourceManager().isInSystemHeader(in_[at_].getLocation());
-    copy();
-    operand(end_of_first(), of_program);
-    if (in_[at_].isNot(tok::colon)) return;
-    copy();
-    operand(end_of_second(), of_program);
-  }
-
-  void operand(std::size_t end, bool of_program) {
-    const bool handed = of_program && end > at_ && may_be_object(end);
-    const clang::SourceLocation where = in_[at_].getLocation();
-    if (handed) {
-      name_in_metal("__operand", where);
-      out_.push_back(make(tok::l_paren, where));
-    }
-    while (at_ < end) translate_one();
-    if (handed) out_.push_back(make(tok::r_paren, where));
-  }
-  bool may_be_object(std::size_t end) const {
-    const Token& last = in_[end - 1];
-    return last.is(tok::r_square) || (last.isAnyIdentifier() && word_at(last) == Word::kNone) || in_[at_].is(tok::star);
-  }
-
-  // Up to the colon; there may be others before it.
-  std::size_t end_of_first() const {
-    int colons = 1;
-    std::size_t at = at_;
-    while (!ends_expression(in_[at])) {
-      if (in_[at].is(tok::question)) ++colons;
-      if (in_[at].is(tok::colon) && --colons == 0) return at;
-      at = opens(in_[at]) ? behind_brackets(at) : at + 1;
-    }
-    return at_;
-  }
-  // Where the expression ends. Not an operand of its own: another condition, and the last of a template's arguments.
-  std::size_t end_of_second() const {
-    int angles = 0;
-    std::size_t at = at_;
-    while (!ends_expression(in_[at]) && !in_[at].is(tok::colon) && (angles > 0 || in_[at].isNot(tok::comma))) {
-      if (in_[at].is(tok::less)) ++angles;
-      if (in_[at].is(tok::greater)) --angles;
-      if (in_[at].is(tok::greatergreater)) angles -= 2;
-      if (angles < 0 || in_[at].is(tok::question)) return at_;
-      at = opens(in_[at]) ? behind_brackets(at) : at + 1;
-    }
-    return angles == 0 ? at : at_;
-  }
-  static bool opens(const Token& token) { return token.isOneOf(tok::l_paren, tok::l_square, tok::l_brace); }
-  static bool ends_expression(const Token& token) {
-    return token.isOneOf(tok::semi, tok::r_paren, tok::r_square, tok::r_brace, tok::eof);
   }
 
   // ---- texts, which lie in constant memory ----
