@@ -382,11 +382,10 @@ class Translator {
         at = behind_brackets(at + 1) - 1;
       } else if (token.is(tok::l_paren) && angles > 0) {
         at = behind_brackets(at) - 1;
-      } else if (angles <= 0 && token.isOneOf(tok::star, tok::amp, tok::ampamp, tok::l_paren)) {
-        return std::nullopt;
       } else if (angles <= 0 && token.isOneOf(tok::semi, tok::equal, tok::l_brace, tok::comma, tok::l_square)) {
         return Variable{has_initialiser(at)};
-      } else if (token.isOneOf(tok::r_paren, tok::r_brace, tok::eof)) {
+      } else if ((angles <= 0 && token.isOneOf(tok::star, tok::amp, tok::ampamp, tok::l_paren)) ||
+                 token.isOneOf(tok::r_paren, tok::r_brace, tok::eof)) {
         return std::nullopt;
       }
     }
