@@ -34,7 +34,8 @@ __METAL_SIMD_VECTOR(float, float)
   }
 #define __METAL_SIMD_MATRICES(T)                                                                                  \
   __METAL_SIMD_MATRIX(T##2x2)                                                                                     \
-  __METAL_SIMD_MATRIX(T##2x3) __METAL_SIMD_MATRIX(T##2x4) __METAL_SIMD_MATRIX(T##3x2) __METAL_SIMD_MATRIX(T##3x3) \
-      __METAL_SIMD_MATRIX(T##3x4) __METAL_SIMD_MATRIX(T##4x2) __METAL_SIMD_MATRIX(T##4x3) __METAL_SIMD_MATRIX(T##4x4)
+  __METAL_SIMD_MATRIX(T##2x3)                                                                                     \
+  __METAL_SIMD_MATRIX(T##2x4) __METAL_SIMD_MATRIX(T##3x2) __METAL_SIMD_MATRIX(T##3x3) __METAL_SIMD_MATRIX(T##3x4) \
+      __METAL_SIMD_MATRIX(T##4x2) __METAL_SIMD_MATRIX(T##4x3) __METAL_SIMD_MATRIX(T##4x4)
 __METAL_SIMD_MATRICES(half)
 __METAL_SIMD_MATRICES(float)
