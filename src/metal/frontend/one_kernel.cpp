@@ -157,7 +157,7 @@ class Passes {
   static bool may_run(llvm::StringRef pass, llvm::Any unit) {
     constexpr std::size_t kManyBlocks = 4096;
     if (seconds_used() > kMostSeconds) return false;
-    if (pass != "JumpThreadingPass" && pass != "CorrelatedValuePropagationPass") return true;
+    if (pass != "JumpThreadingPass" && pass != "CorrelatedValuePropagationPass" && pass != "GVNPass") return true;
     const auto* function = llvm::any_cast<const llvm::Function*>(&unit);
     return function == nullptr || (*function)->size() <= kManyBlocks;
   }
