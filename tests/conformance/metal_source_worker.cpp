@@ -111,18 +111,18 @@ void work(const Request& request) {
   try {
     program.emplace(source, request.options);
   } catch (const std::exception& error) {
-    return say({{"refusal", json::fixUTF8(error.what())}});
+    return say(json::Object{{"refusal", json::fixUTF8(error.what())}});
   }
   const double front = milliseconds() - began;
   const std::vector<std::string>& names = program->kernels();
   const std::size_t stride =
       request.most >= names.size() ? 1 : (names.size() - 1) / std::max<std::size_t>(1, request.most) + 1;
-  say({{"kernels", static_cast<std::int64_t>(names.size())},
-       {"chosen", static_cast<std::int64_t>((names.size() + stride - 1) / stride)},
-       {"front_ms", front}});
+  say(json::Object{{"kernels", static_cast<std::int64_t>(names.size())},
+                   {"chosen", static_cast<std::int64_t>((names.size() + stride - 1) / stride)},
+                   {"front_ms", front}});
   for (std::size_t i = 0; i < names.size(); i += stride) {
     if (i < request.from) continue;
-    say({{"begins", static_cast<std::int64_t>(i)}, {"name", json::fixUTF8(names[i])}});
+    say(json::Object{{"begins", static_cast<std::int64_t>(i)}, {"name", json::fixUTF8(names[i])}});
     json::Object said = try_kernel(*program, names[i], request.check);
     said["ends"] = static_cast<std::int64_t>(i);
     say(std::move(said));

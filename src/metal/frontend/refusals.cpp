@@ -221,12 +221,14 @@ Calls refuse_declarations(clang::ASTContext& context) {
 
 void refuse_calls(clang::CodeGenerator& generator, clang::ASTContext& context, llvm::Module& module,
                   const Calls& calls) {
+  const clang::SourceManager& sources = context.getSourceManager();
   for (const llvm::Function& function : module) {
-    if (!function.isDeclaration() || function.isIntrinsic() || function.use_empty() ||
-        function.getName().starts_with("air."))
-      continue;
+    const bool is_known = function.isIntrinsic() || function.getName().starts_with("air.");
+    if (!function.isDeclaration() || is_known || function.use_empty()) continue;
     const clang::FunctionDecl* declaration = declaration_of(generator, function);
-    if (declaration == nullptr || declaration->isDefined()) continue;
+    if (declaration == nullptr || declaration->isDefined() || sources.isInSystemHeader(declaration->getLocation())) {
+      continue;
+    }
     const auto call = calls.find(declaration->getCanonicalDecl());
     error(context, call == calls.end() ? declaration->getLocation() : call->second,
           "undefined symbol: function '%0' has no definition")

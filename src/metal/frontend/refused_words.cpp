@@ -37,16 +37,6 @@ bool is_refused(const std::vector<clang::Token>& tokens, std::size_t at) {
   }
 }
 
-// [0 ... 9] = 1: of GNU's C, where a few letters say as much as gigabytes.
-bool is_range_designator(const std::vector<clang::Token>& tokens, std::size_t at) {
-  if (tokens[at].isNot(tok::ellipsis)) return false;
-  for (std::size_t i = at + 1; i + 1 < tokens.size() && i < at + 32; ++i) {
-    if (tokens[i].is(tok::r_square)) return tokens[i + 1].isOneOf(tok::equal, tok::l_square, tok::period);
-    if (tokens[i].isOneOf(tok::comma, tok::semi, tok::r_brace)) return false;
-  }
-  return false;
-}
-
 }  // namespace
 
 void refuse_words(clang::Preprocessor& preprocessor, const std::vector<clang::Token>& tokens) {
@@ -54,14 +44,10 @@ void refuse_words(clang::Preprocessor& preprocessor, const std::vector<clang::To
   const clang::SourceManager& sources = preprocessor.getSourceManager();
   const unsigned no_word =
       diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "'%0' is not supported in Metal");
-  const unsigned no_range =
-      diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "ranges in initialisers are not supported in Metal");
   for (std::size_t at = 0; at < tokens.size(); ++at) {
     const clang::SourceLocation where = tokens[at].getLocation();
     if (is_refused(tokens, at) && !sources.isInSystemHeader(where)) {
       diagnostics.Report(where, no_word) << preprocessor.getSpelling(tokens[at]);
-    } else if (is_range_designator(tokens, at)) {
-      diagnostics.Report(where, no_range);
     }
   }
 }

@@ -96,6 +96,7 @@ class Translator {
     if (token.is(tok::kw_double)) return no_double();
     if (token.isOneOf(tok::string_literal, tok::kw___func__)) return text();
     if (token.is(tok::kw_static_cast) && cast()) return;
+    if (token.is(tok::ellipsis) && range_of_elements()) return;
     if (at_ == array_parameter_) return name_of_array();
     if (token.isOneOf(tok::kw_static_assert, tok::kw__Static_assert, tok::kw_extern, tok::kw_asm,
                       tok::kw___attribute)) {
@@ -187,6 +188,12 @@ class Translator {
   void end_declaration() {
     if (scope().is_class && scope().start < out_.size()) scope().declared.push_back(scope().start);
     scope().start = out_.size();
+  }
+
+  template <unsigned N>
+  void report(clang::SourceLocation where, const char (&error)[N]) {
+    clang::DiagnosticsEngine& diagnostics = pp_.getDiagnostics();
+    diagnostics.Report(where, diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, error));
   }
 
   // ---- writing ----
@@ -291,6 +298,32 @@ class Translator {
     out_.push_back(in_[at_]);
     out_.push_back(make(tok::r_paren, where));
     at_ = behind_brackets(at_ + 1);
+  }
+
+  // ---- ranges in initialisers ----
+
+  // `[0 ... 9] = 1`, where a few letters can say as much as gigabytes: the last index goes through
+  // metal::__last_of_range(), which bounds it, and no range stands within another. False where the dots are others.
+  bool range_of_elements() {
+    std::size_t end = at_ + 1;
+    while (end + 1 < in_.size() && in_[end].isNot(tok::r_square)) {
+      if (in_[end].isOneOf(tok::comma, tok::semi, tok::colon, tok::r_paren, tok::r_brace, tok::eof)) return false;
+      end = in_[end].isOneOf(tok::l_square, tok::l_paren) ? behind_brackets(end) : end + 1;
+    }
+    if (end + 1 >= in_.size() || !in_[end + 1].isOneOf(tok::equal, tok::l_square, tok::period)) return false;
+    const clang::SourceLocation where = in_[at_].getLocation();
+    if (at_ < ranges_until_ || in_[end + 1].is(tok::l_square)) {
+      report(where, "a range within a range of an initialiser is not supported");
+    }
+    if (end + 2 < in_.size() && in_[end + 2].is(tok::l_brace)) {
+      ranges_until_ = std::max(ranges_until_, behind_brackets(end + 2));
+    }
+    copy();
+    name_in_metal("__last_of_range", where);
+    out_.push_back(make(tok::l_paren, where));
+    while (at_ < end) translate_one();
+    out_.push_back(make(tok::r_paren, where));
+    return true;
   }
 
   // ---- casts ----
@@ -648,10 +681,7 @@ class Translator {
   }
 
   void no_double() {
-    clang::DiagnosticsEngine& diagnostics = pp_.getDiagnostics();
-    const unsigned id =
-        diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "'double' is not supported in Metal");
-    diagnostics.Report(in_[at_].getLocation(), id);
+    report(in_[at_].getLocation(), "'double' is not supported in Metal");
     out_.push_back(make_name("float", in_[at_].getLocation()));
     ++at_;
   }
@@ -662,6 +692,7 @@ class Translator {
   std::size_t at_ = 0;
   std::size_t array_parameter_ = kNowhere;
   std::size_t literal_until_ = 0;
+  std::size_t ranges_until_ = 0;
   std::vector<Token> out_;
   std::vector<Scope> scopes_;
 };

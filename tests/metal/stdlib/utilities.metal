@@ -30,6 +30,15 @@ kernel void arrays(device Report* out [[buffer(0)]]) {
   report.tell(out);
 }
 
+#pragma clang diagnostic ignored "-Wc99-designator"
+template <int N>
+float sum_of_range() {
+  float numbers[N] = {[0 ... N - 1] = 0.5f};
+  float sum = 0;
+  for (int i = 0; i < N; ++i) sum += numbers[i];
+  return sum;
+}
+
 template <size_t... I>
 int sum_of_indices(index_sequence<I...>) {
   return (int(I) + ... + 0);
@@ -41,6 +50,7 @@ kernel void others(device Report* out [[buffer(0)]], uint i [[thread_position_in
   EXPECT(scale * 2.0f, 6.0f);
   const uniform<uint2> pair = make_uniform(uint2(1, 2));
   EXPECT(uint(pair.y), 2u);
+  EXPECT(sum_of_range<4>(), 2.0f);
   EXPECT(sum_of_indices(make_index_sequence<5>()), 10);
   assert(i < 64);
   os_log_default.log("thread %d", i);
