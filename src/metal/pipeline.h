@@ -39,6 +39,7 @@ struct Launch {
 class Pipeline {
  public:
   static constexpr unsigned kThreadExecutionWidth = 32;
+  static constexpr std::size_t kMostThreadgroupBytes = std::size_t{32} << 10;
 
   virtual ~Pipeline() = default;
 
@@ -50,6 +51,10 @@ class Pipeline {
   // `threads` in all, in threadgroups of `group`; those at the edge may be smaller. Throws engine::KernelError for a
   // threadgroup that is too large.
   virtual void launch(const Launch& launch, Size threads, Size group) = 0;
+
+  // Throws engine::KernelError for a kernel with more variables in threadgroup memory than a GPU has, as Metal refuses
+  // it when a pipeline is made.
+  static void check_threadgroup_memory(const Signature& signature);
 
  protected:
   // For launch(): throws for a threadgroup of no threads, or of too many.

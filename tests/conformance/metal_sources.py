@@ -33,6 +33,7 @@ class Recipe:
     files: tuple[str, ...]  # patterns under the project's folder
     folders: tuple[str, ...] = (".",)  # that are included from, besides the file's own
     defines: tuple[str, ...] = ()
+    text: str = ""  # that is put in front of each
     in_front: tuple[str, ...] = ()  # files that the project's own build puts in front of each, in order
     left_out: str = "$^"  # files that are only ever put in front of others, or are no kernels
 
@@ -58,6 +59,8 @@ RECIPES = {
     "MNN's renderer": Recipe(("source/backend/metal/render/shader/*.metal",)),
     "torchao": Recipe(
         ("torchao/experimental/kernels/mps/metal/*.metal",),
+        # Its build joins all files, and the first with kernels says this.
+        text="#include <metal_stdlib>\nusing namespace metal;",
         in_front=("torchao/experimental/kernels/mps/metal/common.metal",),
         left_out=r"/common\.metal",
     ),
@@ -173,7 +176,7 @@ def try_project(name: str, root: Path, options) -> list[Outcome]:
             source = file
             if recipe.in_front:
                 source = Path(scratch) / file.name
-                texts = [(root / part).read_text() for part in recipe.in_front] + [file.read_text()]
+                texts = [recipe.text] + [(root / part).read_text() for part in recipe.in_front] + [file.read_text()]
                 source.write_text("\n".join(texts))
             outcome = run(file, source, root, recipe, options)
             outcomes.append(outcome)

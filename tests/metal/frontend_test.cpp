@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "metal/engine/compiler.h"
 #include "scratch_folder.h"
 #include "source_runner.h"
 
@@ -131,7 +132,35 @@ kernel void k(device float* o) { o[0] = n; o[1] = negative ? -1 : 1; o[2] = scal
   EXPECT_EQ(results<float>(source, 3, {}, how), (Floats{7, 1, 2}));
 }
 
+TEST(Frontend, FunctionConstantsThatDoNotMatterAreForgotten) {
+  EXPECT_EQ(results<std::int32_t>(R"(
+constant int n [[function_constant(0)]];
+kernel void k(device int* o) { int x = n; o[0] = 7; if (o[0] == 8) o[1] = x - x; }
+)",
+                                  1),
+            (Ints{7}));
+}
+
 // ---- threadgroup memory ----
+
+// As Metal does it: the source compiles, and a pipeline cannot be made.
+TEST(Frontend, MoreThreadgroupMemoryThanThereIsIsRefusedByThePipeline) {
+  const std::string source = R"(
+kernel void k(device int* o, uint i [[thread_position_in_threadgroup]]) {
+  threadgroup int x[8320];
+  x[i] = o[i];
+  o[i] = x[o[i]];
+}
+)";
+  EXPECT_EQ(refusal_of(source), "");
+  try {
+    results<std::int32_t>(source, 1);
+    ADD_FAILURE() << "a pipeline was made";
+  } catch (const engine::KernelError& error) {
+    EXPECT_STREQ(error.what(),
+                 "k: Threadgroup memory size (33280) exceeds the maximum threadgroup memory allowed (32768)");
+  }
+}
 
 // Each thread writes its own, and reads its neighbour's behind a barrier.
 std::string exchange(const std::string& declaration, const std::string& element) {

@@ -141,7 +141,7 @@ TEST(HostileSource, ConstantsWithoutEnd) {
 
 TEST(HostileSource, VariablesThatAreLarge) {
   expect_refused({
-      {"threadgroup", kernel("threadgroup float x[1 << 30]; o[0] = x[o[0]];"), "the most is 32768"},
+      {"threadgroup", kernel("threadgroup float x[1 << 30]; o[0] = x[o[0]];"), "the most is 1048576"},
       {"thread", kernel("float x[1 << 29]; o[0] = x[o[0]];"), "the most is 1048576"},
       {"constant", "constant float x[1 << 30] = {1};\n" + kernel("o[0] = x[o[0]];"), "the most is 67108864"},
       {"a range", "constant float x[1 << 24] = {[0 ... 16777215] = 1};\n", "ends at 65535 at most"},

@@ -184,6 +184,7 @@ namespace anymps::metal {
 std::shared_ptr<Pipeline> make_pipeline(const FunctionEntry& function, const lower::LoweringOptions& options) {
   llvm::LLVMContext context;
   Signature signature = read_signature(*read_module(context, function.bitcode, function.name), function.name);
+  Pipeline::check_threadgroup_memory(signature);
   engine::Source source{function.name, {function.bitcode.begin(), function.bitcode.end()}, options};
   return std::make_shared<engine::OraclePipeline>(std::move(signature), std::move(source),
                                                   engine::cached_kernel(function.bitcode, function.name, options));

@@ -97,14 +97,15 @@ void keep_description(llvm::Module& module, const llvm::Function& entry) {
   if (own != nullptr) all->addOperand(own);
 }
 
-// Of `!air.function_constants` those that are used.
-void keep_constants(llvm::Module& module, const Needed& needed) {
+// Of `!air.function_constants` those that are `wanted`.
+template <typename Wanted>
+void keep_constants(llvm::Module& module, const Wanted& wanted) {
   llvm::NamedMDNode* all = module.getNamedMetadata("air.function_constants");
   if (all == nullptr) return;
   llvm::SmallVector<llvm::MDNode*> own;
   for (llvm::MDNode* node : all->operands()) {
     const auto* global = llvm::mdconst::dyn_extract_or_null<llvm::GlobalVariable>(node->getOperand(0));
-    if (global != nullptr && needed.has(*global)) own.push_back(node);
+    if (global != nullptr && wanted(*global)) own.push_back(node);
   }
   all->clearOperands();
   for (llvm::MDNode* node : own) all->addOperand(node);
@@ -262,7 +263,7 @@ std::vector<std::byte> extract_here(std::span<const std::byte> program, const st
   if (llvm::GlobalVariable* constructors = module.getNamedGlobal(kConstructors)) needed.add(*constructors);
   needed.follow();
   keep_description(module, *entry);
-  keep_constants(module, needed);
+  keep_constants(module, [&](const llvm::GlobalVariable& global) { return needed.has(global); });
   drop_unneeded(module.functions(), needed);
   drop_unneeded(module.globals(), needed);
 
@@ -289,6 +290,7 @@ std::vector<std::byte> extract_here(std::span<const std::byte> program, const st
                              " seconds");
   }
   check_calls(module);
+  keep_constants(module, [](const llvm::GlobalVariable&) { return true; });  // those that are still there
   say_what_does_not_alias(*entry);
 
   std::string out;

@@ -87,6 +87,7 @@ class InterpretedPipeline final : public Pipeline {
         memory_(*module_, signature_, constants),
         translator_(memory_),
         kernel_(translator_.function(*module_->getFunction(function.name))) {
+    check_threadgroup_memory(signature_);
     run_initialisers();
   }
 

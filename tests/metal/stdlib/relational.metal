@@ -43,6 +43,8 @@ void check_select(thread Tally& report) {
   EXPECT(select(T(1), T(2), unknown(true)), T(2));
   EXPECT(select(T(1), T(2), unknown(false)), T(1));
   EXPECT(select(V(T(1)), V(T(2)), unknown(bool3(true, false, true))), V(T(2), T(1), T(2)));
+  EXPECT(select(0, V(T(1)), unknown(bool3(true, false, true))), V(T(1), T(0), T(1)));
+  EXPECT(select(V(T(1)), T(0), unknown(bool3(true, false, true))), V(T(0), T(1), T(0)));
 }
 
 kernel void relational(device Report* out [[buffer(0)]]) {
