@@ -64,8 +64,12 @@ class Pipeline {
 // Compiles, or finds it compiled. Throws engine::KernelError or AirError.
 std::shared_ptr<Pipeline> make_pipeline(const FunctionEntry& function, const lower::LoweringOptions& options);
 
-// The same with the engine that ANYMPS_METAL_ENGINE names: "oracle", which is make_pipeline and what is used where the
-// variable is not set, "coroutines", which has no thread loops, or "interpreter" (interpret/interpreter.h). To compare
+// The same in half the time, with code that runs each thread by itself; what make_pipeline() makes follows when
+// launches have taken a while, or one is large. The results are the same to the bit.
+std::shared_ptr<Pipeline> make_tiered_pipeline(const FunctionEntry& function, const lower::LoweringOptions& options);
+
+// The one of make_tiered_pipeline(), or with the engine that ANYMPS_METAL_ENGINE names: "oracle", which is
+// make_pipeline(), "coroutines", which has no thread loops, or "interpreter" (interpret/interpreter.h). To compare
 // engines launch by launch. With ANYMPS_VALIDATE every launch is validated, by the first of these.
 std::shared_ptr<Pipeline> make_chosen_pipeline(const FunctionEntry& function, const lower::ConstantValues& constants);
 

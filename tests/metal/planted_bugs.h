@@ -28,6 +28,7 @@ inline constexpr char kOutside[] = R"(
 @tile = internal addrspace(3) global [64 x float] undef, align 16
 @count = internal addrspace(3) global i32 undef, align 4
 @zeroed = internal addrspace(3) global i32 0, align 4
+@table = internal addrspace(2) constant [8 x float] [float 1., float 2., float 3., float 4., float 5., float 6., float 7., float 8.], align 4
 declare void @air.wg.barrier(i32, i32) #0
 declare void @air.simdgroup.barrier(i32, i32) #0
 declare float @air.simd_sum.f32(float) #0
@@ -75,6 +76,29 @@ using enum Fault;
 
 inline const std::vector<Planted> kPlanted = {
     // ---- out of bounds ----
+    {"before_a_variable_of_the_thread", kOutOfBounds, "a", R"(
+  %a = alloca [8 x float], align 4
+  %back = sub i64 7, %i
+  %p = getelementptr inbounds [8 x float], ptr %a, i64 0, i64 %back
+  store float %number, ptr %p, align 4
+  %first = load float, ptr %a, align 4
+  store float %first, ptr addrspace(1) %own0, align 4
+  ret void
+)"},
+    {"past_a_table", kOutOfBounds, "table", R"(
+  %p = getelementptr inbounds [8 x float], ptr addrspace(2) @table, i64 0, i64 %i
+  %x = load float, ptr addrspace(2) %p, align 4
+  store float %x, ptr addrspace(1) %own0, align 4
+  ret void
+)"},
+    {"within_a_variable_of_the_thread", std::nullopt, "", R"(
+  %a = alloca [64 x float], align 4
+  %p = getelementptr inbounds [64 x float], ptr %a, i64 0, i64 %mirror
+  store float %number, ptr %p, align 4
+  %x = load float, ptr %p, align 4
+  store float %x, ptr addrspace(1) %own0, align 4
+  ret void
+)"},
     {"load_past_the_end", kOutOfBounds, "b1", R"(
   %p = getelementptr float, ptr addrspace(1) %own1, i64 1
   %x = load float, ptr addrspace(1) %p, align 4

@@ -13,7 +13,8 @@ std::shared_ptr<Pipeline> make_chosen_pipeline(const FunctionEntry& function, co
   if (engine::validation_wanted()) return make_pipeline(function, {.constants = constants, .validate = true});
   const char* variable = std::getenv("ANYMPS_METAL_ENGINE");
   const std::string_view name = variable == nullptr ? "" : variable;
-  if (name.empty() || name == "oracle") return make_pipeline(function, {.constants = constants});
+  if (name.empty()) return make_tiered_pipeline(function, {.constants = constants});
+  if (name == "oracle") return make_pipeline(function, {.constants = constants});
   if (name == "coroutines") return make_pipeline(function, {.constants = constants, .force_coroutines = true});
   if (name == "interpreter") return interpret::make_interpreter(function, constants);
   throw engine::KernelError(function.name + ": ANYMPS_METAL_ENGINE=" + std::string(name) +

@@ -64,6 +64,7 @@ class Linker {
     define("anymps_air_tanpi", &tanpi);
     define(lower::kAccessHook, &Validator::access_hook);
     define(lower::kLoopHook, &Validator::loop_hook);
+    define(lower::kOutsideHook, &Validator::outside_hook);
     define(lower::kFenceHook, &Validator::fence_hook);
     llvm::cantFail(shared_->define(llvm::orc::absoluteSymbols(std::move(own))));
   }

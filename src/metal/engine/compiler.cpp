@@ -78,6 +78,7 @@ std::vector<lower::Parameter> parameters_of(const Signature& signature) {
 
 std::string text_of(const lower::LoweringOptions& options) {
   std::string text = options.validate ? "validated" : options.force_coroutines ? "coroutines" : "";
+  if (options.soon) text += " soon";
   for (const auto& [id, value] : options.constants) text += " " + std::to_string(id) + "=" + std::to_string(value);
   return text;
 }

@@ -154,6 +154,7 @@ class OraclePipeline final : public Pipeline {
     std::call_once(validated_once_, [&] {
       lower::LoweringOptions options = source_.options;
       options.validate = true;
+      options.soon = false;
       FunctionEntry function;
       function.name = source_.name;
       function.bitcode = source_.bitcode;

@@ -87,6 +87,7 @@ Validator::Range Validator::range_of(const ValidationObject& object) const {
   if (object.kind == ValidationObject::Kind::kThreadgroupVariable) {
     return {memory + object.offset, memory + object.offset + object.size};
   }
+  if (object.kind == ValidationObject::Kind::kOwn) return {};  // every thread's lies elsewhere
   const unsigned binding = launch_.signature.arguments[object.parameter].binding;
   if (object.kind == ValidationObject::Kind::kThreadgroupBuffer) {
     const auto offset =
@@ -191,6 +192,10 @@ void* Validator::access_hook(void* address, std::uint64_t bytes, std::uint32_t s
   return current->access({reinterpret_cast<std::uintptr_t>(address), bytes, site, thread});
 }
 
+void* Validator::outside_hook(std::uint64_t offset, std::uint64_t bytes, std::uint32_t site, std::uint32_t thread) {
+  return current->outside(static_cast<std::int64_t>(offset), {0, bytes, site, thread});
+}
+
 bool Validator::loop_hook(std::uint32_t site, std::uint32_t thread) { return current->loop(site, thread); }
 
 void Validator::fence_hook() { current->fenced_.insert(current->group_number_); }
@@ -214,6 +219,21 @@ void* Validator::access(const Access& access) {
   if (site.threadgroup) check_initialised(access);
   if (tracked_[access.site]) check_race(access);
   return reinterpret_cast<void*>(access.address);
+}
+
+void* Validator::outside(std::int64_t offset, const Access& access) {
+  settle_doubt();
+  if (access.bytes == 0 || given_up_) return instead(access);
+  ValidationReport* report = add(Fault::kOutOfBounds, access.site, access.thread);
+  if (report == nullptr) return instead(access);
+  const ValidationObject& variable = table_.objects[site_of(access).objects.front()];
+  report->argument = variable.name;
+  report->size = access.bytes;
+  report->offset = offset;
+  report->text += "  variable" + (variable.name.empty() ? " of the thread" : " " + variable.name) + ": " +
+                  std::to_string(access.bytes) + " bytes at byte offset " + std::to_string(offset) + " of " +
+                  std::to_string(variable.size) + "\n  " + consequence(site_of(access).kind) + "\n";
+  return instead(access);
 }
 
 bool Validator::loop(std::uint32_t site, std::uint32_t thread) {

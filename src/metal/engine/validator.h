@@ -47,6 +47,7 @@ class Validator final : public Watcher {
 
   // What generated code calls.
   static void* access_hook(void* address, std::uint64_t bytes, std::uint32_t site, std::uint32_t thread);
+  static void* outside_hook(std::uint64_t offset, std::uint64_t bytes, std::uint32_t site, std::uint32_t thread);
   static bool loop_hook(std::uint32_t site, std::uint32_t thread);
   static void fence_hook();
 
@@ -80,6 +81,7 @@ class Validator final : public Watcher {
   Range range_of(const lower::ValidationObject& object) const;
   void find_tracked();
   void* access(const Access& access);
+  void* outside(std::int64_t offset, const Access& access);
   bool loop(std::uint32_t site, std::uint32_t thread);
   bool is_inside(const Access& access) const;
   bool is_device_memory(const Access& access) const;

@@ -49,7 +49,7 @@ Lints lint_kernel(const FunctionEntry& function) {
   const auto target = llvm::cantFail(engine::host_target().createTargetMachine());
   lower::adopt_functions(*module, kernel);
   lower::keep_threadgroup_variables(*module);
-  lower::Optimiser(*target).flatten(*module);
+  lower::Optimiser(*target, true).flatten(*module);
   Lints lints{.findings = {}, .loaded = loaded_parameters(*kernel)};
   for (const Lint lint : kLints) lint({*kernel, signature}, lints.findings);
   return lints;

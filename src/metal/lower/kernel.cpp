@@ -42,7 +42,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   if (llvm::NamedMDNode* list = module.getNamedMetadata("air.kernel")) list->eraseFromParent();
 
   if (options.denormals_are_zero) take_denormals_for_zero(module);
-  Optimiser optimiser(target);
+  Optimiser optimiser(target, options.soon);
   optimiser.flatten(module);
   const char* reason = nullptr;
   if (!narrow_matrices(*kernel, reason)) return refused(std::string("8x8 matrices: ") + reason);

@@ -15,17 +15,18 @@
 namespace anymps::metal::lower {
 namespace {
 
-llvm::PipelineTuningOptions tuning() {
+llvm::PipelineTuningOptions tuning(bool soon) {
   llvm::PipelineTuningOptions options;
-  options.LoopVectorization = true;
-  options.LoopInterleaving = true;
+  options.LoopVectorization = !soon;
+  options.LoopInterleaving = !soon;
+  options.LoopUnrolling = !soon;
   options.SLPVectorization = false;
   return options;
 }
 
 }  // namespace
 
-Optimiser::Optimiser(llvm::TargetMachine& target) : builder_(&target, tuning()) {
+Optimiser::Optimiser(llvm::TargetMachine& target, bool soon) : builder_(&target, tuning(soon)) {
   builder_.registerModuleAnalyses(modules_);
   builder_.registerCGSCCAnalyses(components_);
   builder_.registerFunctionAnalyses(functions_);

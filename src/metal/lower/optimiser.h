@@ -9,7 +9,8 @@ namespace anymps::metal::lower {
 class Optimiser {
  public:
   // No library of vector mathematics: a thread's result must not depend on whether its loop was vectorised.
-  explicit Optimiser(llvm::TargetMachine& target);
+  // `soon`: leaves loops as they are, which spares half of the time.
+  Optimiser(llvm::TargetMachine& target, bool soon);
 
   // Function constants folded, everything inlined into the kernel.
   void flatten(llvm::Module& module);

@@ -2,11 +2,13 @@
 
 #include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/CFG.h>
+#include <llvm/Analysis/Utils/Local.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <map>
 #include <optional>
@@ -42,6 +44,8 @@ class Inserter {
     llvm::Type* number = b_.getInt32Ty();
     access_hook_ =
         module.getOrInsertFunction(kAccessHook, b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), number, number);
+    outside_hook_ =
+        module.getOrInsertFunction(kOutsideHook, b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty(), number, number);
     loop_hook_ = module.getOrInsertFunction(kLoopHook, b_.getInt1Ty(), number, number);
     fence_hook_ = module.getOrInsertFunction(kFenceHook, b_.getVoidTy());
   }
@@ -106,9 +110,9 @@ class Inserter {
   bool check(llvm::Instruction& at, llvm::Use& address, Kind kind, llvm::Value* bytes, llvm::MaybeAlign alignment,
              llvm::MaybeAlign element) {
     const unsigned space = address->getType()->getPointerAddressSpace();
-    if (!is_shared(space)) return false;
+    if (!is_shared(space)) return check_own(at, address, kind, bytes);
     const Origin origin = origin_of(address);
-    if (origin.global && origin.objects.empty()) return false;
+    if (origin.global && origin.objects.empty()) return check_own(at, address, kind, bytes);
     const std::uint32_t site = add_site({.kind = kind,
                                          .threadgroup = space == kThreadgroupSpace,
                                          .alignment = static_cast<std::uint32_t>(alignment.valueOrOne().value()),
@@ -124,6 +128,60 @@ class Inserter {
                                      b_.CreateZExtOrTrunc(bytes, b_.getInt64Ty()), b_.getInt32(site), thread_.index});
     address.set(b_.CreateAddrSpaceCast(checked, address->getType()));
     return true;
+  }
+
+  // Of a variable of the thread or a table of the module. The offset is computed beside the address, so that the
+  // variable can still become a register where loops are unrolled.
+  bool check_own(llvm::Instruction& at, llvm::Use& address, Kind kind, llvm::Value* bytes) {
+    const llvm::DataLayout& layout = thread_.function->getParent()->getDataLayout();
+    llvm::SmallVector<llvm::GEPOperator*> steps;
+    llvm::Value* base = address;
+    while (auto* step = llvm::dyn_cast<llvm::GEPOperator>(base)) {
+      if (step->getType()->isVectorTy()) return false;
+      steps.push_back(step);
+      base = step->getPointerOperand();
+    }
+    const std::optional<std::uint64_t> size = size_of(*base, layout);
+    if (steps.empty() || !size) return false;
+    b_.SetInsertPoint(&at);
+    llvm::Value* offset = b_.getInt64(0);
+    for (llvm::GEPOperator* step : steps) {
+      llvm::Value* distance = llvm::emitGEPOffset(&b_, layout, step, /*NoAssumptions=*/true);
+      offset = b_.CreateAdd(offset, b_.CreateSExtOrTrunc(distance, b_.getInt64Ty()));
+    }
+    bytes = b_.CreateZExtOrTrunc(bytes, b_.getInt64Ty());
+    llvm::Value* outside = b_.CreateOr(b_.CreateICmpUGT(bytes, b_.getInt64(*size)),
+                                       b_.CreateICmpUGT(offset, b_.CreateSub(b_.getInt64(*size), bytes)));
+    if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(outside); known != nullptr && known->isZero()) {
+      return false;
+    }
+    const auto [object, fresh] = own_.try_emplace(base, static_cast<std::uint32_t>(table_.objects.size()));
+    if (fresh) {
+      table_.objects.push_back(
+          {.kind = ValidationObject::Kind::kOwn, .name = base->getName().split('.').first.str(), .size = *size});
+    }
+    const std::uint32_t site = add_site({.kind = kind, .objects = {object->second}, .place = place_of(at)});
+    llvm::BasicBlock* before = at.getParent();
+    llvm::Instruction* leaves = llvm::SplitBlockAndInsertIfThen(outside, &at, /*Unreachable=*/false);
+    b_.SetInsertPoint(leaves);
+    llvm::Value* instead = b_.CreateAddrSpaceCast(
+        b_.CreateCall(outside_hook_, {offset, bytes, b_.getInt32(site), thread_.index}), address->getType());
+    b_.SetInsertPoint(&at);
+    llvm::PHINode* where = b_.CreatePHI(address->getType(), 2);
+    where->addIncoming(address, before);
+    where->addIncoming(instead, leaves->getParent());
+    address.set(where);
+    return true;
+  }
+
+  static std::optional<std::uint64_t> size_of(const llvm::Value& variable, const llvm::DataLayout& layout) {
+    if (const auto* own = llvm::dyn_cast<llvm::AllocaInst>(&variable)) {
+      const auto size = own->getAllocationSize(layout);
+      if (size && !size->isScalable()) return size->getFixedValue();
+    } else if (const auto* table = llvm::dyn_cast<llvm::GlobalVariable>(&variable)) {
+      if (table->hasInitializer()) return layout.getTypeAllocSize(table->getValueType()).getFixedValue();
+    }
+    return std::nullopt;
   }
 
   Origin origin_of(llvm::Value* address) {
@@ -221,10 +279,12 @@ class Inserter {
   ValidationTable& table_;
   llvm::IRBuilder<> b_;
   llvm::FunctionCallee access_hook_;
+  llvm::FunctionCallee outside_hook_;
   llvm::FunctionCallee loop_hook_;
   llvm::FunctionCallee fence_hook_;
   std::map<unsigned, std::uint32_t> arguments_;
   std::map<unsigned, std::uint32_t> placed_;
+  std::map<const llvm::Value*, std::uint32_t> own_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Calls of the sanitiser (engine/validator.h) in a thread's code: before each access to memory that threads share, and
-// where a loop goes round.
+// Calls of the sanitiser (engine/validator.h) in a thread's code: before each access to memory that threads share,
+// where one leaves a variable of the thread, and where a loop goes round.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ namespace anymps::metal::lower {
 
 // Memory that an access is meant for.
 struct ValidationObject {
-  enum class Kind : std::uint8_t { kBuffer, kThreadgroupBuffer, kThreadgroupVariable };
-  Kind kind = Kind::kBuffer;
-  std::string name;        // of a variable
-  unsigned parameter = 0;  // of an argument
+  enum class Kind : std::uint8_t { kBuffer, kThreadgroupBuffer, kThreadgroupVariable, kOwn };
+  Kind kind = Kind::kBuffer;  // kOwn: a variable of the thread, or a table of the module
+  std::string name;           // of a variable; may be empty where it is the thread's
+  unsigned parameter = 0;     // of an argument
   std::uint64_t offset = 0;
-  std::uint64_t size = 0;  // of a variable, in the threadgroup's memory
+  std::uint64_t size = 0;  // of a variable
 };
 
 // A place in the kernel that can be at fault.
@@ -44,6 +44,9 @@ inline constexpr std::size_t kMostSites = std::size_t{1} << 21;
 // ptr (ptr address, i64 bytes, i32 site, i32 thread): where to access instead, which is there unless it must not
 // happen.
 inline constexpr char kAccessHook[] = "anymps_validate_access";
+// ptr (i64 offset, i64 bytes, i32 site, i32 thread): where to access instead of a place outside a variable of the
+// thread or a table of the module.
+inline constexpr char kOutsideHook[] = "anymps_validate_outside";
 // i1 (i32 site, i32 thread): whether the thread must end.
 inline constexpr char kLoopHook[] = "anymps_validate_loop";
 // void (): after a fence.

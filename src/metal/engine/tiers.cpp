@@ -1,0 +1,67 @@
+// A kernel in two forms: one that is soon there, and a fast one once it is worth its while (make_tiered_pipeline).
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <vector>
+
+#include "metal/pipeline.h"
+
+namespace anymps::metal {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// About half of what the fast form of a small kernel takes to compile: whoever has waited that long for launches may
+// well wait again.
+constexpr Clock::duration kEnough = std::chrono::milliseconds(10);
+// A launch that is not tried with the slow form.
+constexpr std::uint64_t kManyThreads = std::uint64_t{1} << 18;
+
+class TieredPipeline final : public Pipeline {
+ public:
+  TieredPipeline(const FunctionEntry& function, const lower::LoweringOptions& options)
+      : name_(function.name), bitcode_(function.bitcode.begin(), function.bitcode.end()), options_(options) {
+    lower::LoweringOptions soon = options;
+    soon.soon = true;
+    first_ = make_pipeline(function, soon);
+  }
+
+  const Signature& signature() const override { return first_->signature(); }
+  lower::Route route() const override { return first_->route(); }
+
+  void launch(const Launch& launch, Size threads, Size group) override {
+    if (launch.validate) return first_->launch(launch, threads, group);
+    const bool many = std::uint64_t{threads[0]} * threads[1] * threads[2] >= kManyThreads;
+    if (many || spent_.load(std::memory_order_relaxed) >= kEnough.count()) return fast().launch(launch, threads, group);
+    const Clock::time_point began = Clock::now();
+    first_->launch(launch, threads, group);
+    spent_.fetch_add((Clock::now() - began).count(), std::memory_order_relaxed);
+  }
+
+ private:
+  Pipeline& fast() {
+    std::call_once(once_, [&] {
+      FunctionEntry function;
+      function.name = name_;
+      function.bitcode = bitcode_;
+      fast_ = make_pipeline(function, options_);
+    });
+    return *fast_;
+  }
+
+  const std::string name_;
+  const std::vector<std::byte> bitcode_;
+  const lower::LoweringOptions options_;
+  std::shared_ptr<Pipeline> first_;
+  std::atomic<Clock::rep> spent_ = 0;  // in launches of the first
+  std::once_flag once_;
+  std::shared_ptr<Pipeline> fast_;
+};
+
+}  // namespace
+
+std::shared_ptr<Pipeline> make_tiered_pipeline(const FunctionEntry& function, const lower::LoweringOptions& options) {
+  return std::make_shared<TieredPipeline>(function, options);
+}
+
+}  // namespace anymps::metal
