@@ -126,7 +126,10 @@ class MathWriter {
     llvm::Type* type = d_.result;
     if (name == "fmod") return b_.CreateFRem(a[0], a[1]);
     if (name == "rsqrt") {
-      return b_.CreateFDiv(llvm::ConstantFP::get(type, 1), intrinsic(llvm::Intrinsic::sqrt, a));
+      // By doubles it is correctly rounded for every float, which was tried for all of them between 1 and 4.
+      llvm::Type* wide = type->getWithNewType(b_.getDoubleTy());
+      llvm::Value* root = intrinsic(llvm::Intrinsic::sqrt, {b_.CreateFPExt(a[0], wide)});
+      return b_.CreateFPTrunc(b_.CreateFDiv(llvm::ConstantFP::get(wide, 1), root), type);
     }
     if (name == "ldexp") return b_.CreateIntrinsic(llvm::Intrinsic::ldexp, {type, a[1]->getType()}, a);
     if (name == "fract") {
