@@ -87,7 +87,24 @@ def test_a_struct_cannot_be_made_up(check, metal):
     )
     answer = check(fill=metal.bitcode("fill", changes=changes))
     assert answer.returncode == 0
-    assert "fill: not launched: count is a struct (Sizes), whose members cannot be made up" in answer.stdout
+    assert "fill: not launched: count is a struct (Sizes), whose members the library does not describe" in answer.stdout
+
+
+def test_the_members_of_a_struct_are_made_up(call, tmp_path):
+    """Whole numbers are counts, also in arrays and structs within."""
+    (tmp_path / "k.metal").write_text("""#include <metal_stdlib>
+struct Inner { metal::array<int, 2> counts; };
+struct Sizes { float scale; long count; Inner inner[2]; };
+kernel void k(device int* out, constant Sizes& sizes, uint i [[thread_position_in_grid]]) {
+  if (i >= sizes.count) return;
+  out[i] = sizes.inner[1].counts[1] == sizes.count && sizes.scale >= -1 && sizes.scale < 1 ? 1 : 7;
+  if (sizes.inner[1].counts[1] != sizes.count) out[1 << 28] = 1;
+}
+""")
+    answer = json.loads(call("metal", "check", "--json", "k.metal").stdout)
+    (kernel,) = answer["files"][0]["kernels"]
+    assert kernel["not_tried"] is None and kernel["launches"] >= 3
+    assert kernel["findings"] == []
 
 
 def test_what_is_refused_gives_2(call, check, metal, tmp_path):

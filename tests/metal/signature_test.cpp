@@ -124,6 +124,23 @@ TEST(Signature, TellsWhatAKernelAsksFor) {
   EXPECT_EQ(signature.metal.major, 3U);
 }
 
+TEST(Signature, MembersOfStructs) {
+  Parts parts;
+  const std::string one = R"(!{i32 0, i32 4, i32 0, !"float", !"x"})";
+  const auto members = [&] { return read(parts).arguments[1].members; };
+  ASSERT_EQ(members().size(), 1U);
+  EXPECT_EQ(members()[0].type_name + " " + members()[0].name, "float x");
+  parts.alpha.replace(
+      parts.alpha.find(one), one.size(),
+      R"(!{!"air.struct_type_info", !{i32 0, i32 4, i32 5, !"int", !"__elems"}, i32 8, i32 20, i32 0, )"
+      R"(!"metal::array", !"sizes", !"air.indirect_argument", i32 3, i32 28, i32 4, i32 0, !"int", !"n"})");
+  ASSERT_EQ(members().size(), 2U);
+  EXPECT_EQ(members()[0].offset, 8U);
+  ASSERT_EQ(members()[0].members.size(), 1U);
+  EXPECT_EQ(members()[0].members[0].count, 5U);
+  EXPECT_EQ(members()[1].name, "n");
+}
+
 TEST(Signature, HasNoLimitWhereNoneIsGiven) {
   Parts parts;
   parts.limits = "";

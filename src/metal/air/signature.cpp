@@ -57,6 +57,7 @@ class NodeReader {
       : node_(&node), kernel_(kernel), where_(std::move(where)) {}
 
   bool done() const { return at_ == node_->getNumOperands(); }
+  bool at_text() const { return !done() && llvm::isa_and_nonnull<llvm::MDString>(node_->getOperand(at_).get()); }
 
   std::string text() {
     if (const auto* string = llvm::dyn_cast_or_null<llvm::MDString>(next())) return string->getString().str();
@@ -83,6 +84,7 @@ class NodeReader {
     if (found == nullptr) refuse("has no function or variable at place " + std::to_string(at_ - 1));
     return *found;
   }
+  void skip() { next(); }
   unsigned places() const { return node_->getNumOperands(); }
 
   [[noreturn]] void refuse(const std::string& why) const { throw AirError(kernel_, where_ + " " + why); }
@@ -114,6 +116,35 @@ const KindEntry& read_kind(NodeReader& node, Argument& argument) {
   node.refuse("is of a kind that is not known: `" + word + "`");
 }
 
+// Nodes may lead round in a circle.
+constexpr unsigned kMostStructDepth = 16;
+constexpr std::size_t kMostMembers = 10000;
+
+std::vector<Member> read_members(NodeReader node, std::size_t& read, unsigned depth = 0) {
+  if (depth > kMostStructDepth) node.refuse("nests too deeply");
+  std::vector<Member> members;
+  while (!node.done()) {
+    if (++read > kMostMembers) node.refuse("has too many members");
+    Member member;
+    if (node.at_text()) {
+      const std::string key = node.text();
+      if (key == "air.indirect_argument") {  // how the member in front is bound
+        node.skip();
+        continue;
+      }
+      if (key != "air.struct_type_info") node.refuse("has a key that is not known: `" + key + "`");
+      member.members = read_members(node.node("struct"), read, depth + 1);
+    }
+    member.offset = node.number();
+    member.size = node.number();
+    member.count = node.number();
+    member.type_name = node.text();
+    member.name = node.text();
+    members.push_back(std::move(member));
+  }
+  return members;
+}
+
 void read_keys(NodeReader& node, Argument& argument) {
   while (!node.done()) {
     const std::string key = node.text();
@@ -135,7 +166,8 @@ void read_keys(NodeReader& node, Argument& argument) {
     } else if (key == "air.arg_type_align_size") {
       argument.alignment = node.number();
     } else if (key == "air.struct_type_info") {
-      node.node("struct");  // the members, which the code addresses by offset
+      std::size_t read = 0;
+      argument.members = read_members(node.node("struct"), read);
     } else if (key == "air.arg_type_name") {
       argument.type_name = node.text();
     } else if (key == "air.arg_name") {

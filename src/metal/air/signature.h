@@ -64,6 +64,16 @@ enum class Access { kNone, kRead, kWrite, kReadWrite };
 
 std::string_view name_of(Access access);
 
+// Of a struct that an argument points to.
+struct Member {
+  std::size_t offset = 0;
+  std::size_t size = 0;   // of one element
+  std::size_t count = 0;  // of an array's elements; 0: it is none
+  std::string type_name;
+  std::string name;
+  std::vector<Member> members;  // its own, where it is a struct
+};
+
 struct Argument {
   unsigned parameter = 0;  // of the LLVM function; arguments are in this order, one for each parameter
   ArgumentKind kind = ArgumentKind::kBuffer;
@@ -83,6 +93,7 @@ struct Argument {
   unsigned address_space = 0;
   std::size_t size = 0;         // of one element, 0 where the type has none (void*)
   std::size_t alignment = 0;    // of one element, 0 likewise
+  std::vector<Member> members;  // of one element, where it is a struct that the compiler describes
   std::size_t buffer_size = 0;  // the buffer holds at least so much, because it is used as a reference; 0: nothing said
 };
 

@@ -105,6 +105,10 @@ class EntryWriter {
       node.push_back(nodes_.number(1));
       say(parameter.read_only ? "air.read" : "air.read_write");
       say_number("air.address_space", parameter.address_space);
+      if (!parameter.members.empty()) {
+        say("air.struct_type_info");
+        node.push_back(describe(parameter.members));
+      }
       if (parameter.size != 0) {
         say_number("air.arg_type_size", parameter.size);
         say_number("air.arg_type_align_size", parameter.alignment);
@@ -116,6 +120,16 @@ class EntryWriter {
     say(parameter.type_name);
     say("air.arg_name");
     say(parameter.name);
+    return nodes_.node(node);
+  }
+
+  llvm::MDNode* describe(const std::vector<Member>& members) {
+    llvm::SmallVector<llvm::Metadata*> node;
+    for (const Member& member : members) {
+      if (!member.members.empty()) node.append({nodes_.text("air.struct_type_info"), describe(member.members)});
+      node.append({nodes_.number(member.offset), nodes_.number(member.size), nodes_.number(member.count),
+                   nodes_.text(member.type_name), nodes_.text(member.name)});
+    }
     return nodes_.node(node);
   }
 

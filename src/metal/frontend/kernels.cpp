@@ -5,6 +5,7 @@
 #include <clang/AST/Decl.h>
 #include <clang/AST/DeclTemplate.h>
 #include <clang/AST/Expr.h>
+#include <clang/AST/RecordLayout.h>
 #include <clang/Basic/Diagnostic.h>
 #include <clang/Basic/SourceManager.h>
 #include <clang/CodeGen/ModuleBuilder.h>
@@ -195,11 +196,41 @@ class Reader {
       parameter.size = static_cast<std::size_t>(context_.getTypeSizeInChars(pointee).getQuantity());
       parameter.alignment = static_cast<std::size_t>(context_.getTypeAlignInChars(pointee).getQuantity());
     }
+    if (parameter.size != 0) parameter.members = members_of(pointee);
     if (parameter.address_space == kThreadgroupSpace) parameter.kind = ArgumentKind::kThreadgroupBuffer;
     if (parameter.address_space == 0) {
       error(declaration.getLocation(), "pointer type must have explicit address space qualifier: parameter '%0'",
             parameter.name);
     }
+  }
+
+  // Of a struct of the program's, or an array as a class; vectors and the like are one value.
+  std::vector<Member> members_of(clang::QualType type) const {
+    const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
+    if (record == nullptr || !record->hasDefinition() || record->isUnion()) return {};
+    const bool is_ours = context_.getSourceManager().isInSystemHeader(record->getLocation());
+    if (is_ours && record->getName() != "array") return {};
+    const clang::ASTRecordLayout& layout = context_.getASTRecordLayout(record);
+    std::vector<Member> members;
+    for (const clang::FieldDecl* field : record->fields()) {
+      if (field->isBitField()) return {};
+      clang::QualType one = field->getType();
+      Member member;
+      member.offset = static_cast<std::size_t>(
+          context_.toCharUnitsFromBits(layout.getFieldOffset(field->getFieldIndex())).getQuantity());
+      while (const clang::ConstantArrayType* array = context_.getAsConstantArrayType(one)) {
+        member.count =
+            std::max<std::size_t>(member.count, 1) * static_cast<std::size_t>(array->getSize().getZExtValue());
+        one = array->getElementType();
+      }
+      if (one->isIncompleteType()) return {};
+      member.size = static_cast<std::size_t>(context_.getTypeSizeInChars(one).getQuantity());
+      member.type_name = name_of(one);
+      member.name = field->getNameAsString();
+      member.members = members_of(one);
+      members.push_back(std::move(member));
+    }
+    return members;
   }
 
   // Those without an index take the first that is free, in order.

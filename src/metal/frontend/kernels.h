@@ -30,6 +30,7 @@ struct KernelParameter {
   bool is_reference = false;  // at least one element is there
   std::size_t size = 0;
   std::size_t alignment = 0;
+  std::vector<Member> members;  // of a struct
   // Of the others.
   unsigned components = 1;
   unsigned bits = 32;

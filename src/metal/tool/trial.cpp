@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "metal/engine/compiler.h"
 #include "metal/pipeline.h"
@@ -61,12 +62,36 @@ bool is_whole(const std::optional<ElementType>& type) {
   return type && !is_floating(type->scalar) && type->scalar != Scalar::kBool;
 }
 
+// Whole numbers are `count`, others random.
+void fill_struct(const std::vector<Member>& members, std::span<std::byte> bytes, std::uint32_t count, unsigned seed) {
+  for (const Member& member : members) {
+    const std::size_t elements = std::max<std::size_t>(member.count, 1);
+    if (member.size == 0 || member.offset > bytes.size() || (bytes.size() - member.offset) / member.size < elements) {
+      continue;
+    }
+    for (std::size_t i = 0; i < elements; ++i) {
+      const std::span<std::byte> own = bytes.subspan(member.offset + i * member.size, member.size);
+      const auto type = element_type(member.type_name);
+      if (!member.members.empty()) {
+        fill_struct(member.members, own, count, seed);
+      } else if (type && is_whole(type)) {
+        const std::size_t size = size_of(type->scalar);
+        for (std::size_t at = 0; at + size <= own.size(); at += size)
+          put_number(type->scalar, std::uint64_t{count}, own.data() + at);
+      } else if (type) {
+        AlignedBytes random = filled(Filling::kRandom, *type, 1, i, seed);
+        std::memcpy(own.data(), random.data(), std::min(own.size(), random.size()));
+      }
+    }
+  }
+}
+
 std::string why_not(const Signature& signature) {
   for (const Argument& argument : signature.arguments) {
     if (!is_bound(argument.kind) || argument.unused) continue;
     if (argument.kind == ArgumentKind::kIndirectBuffer) return argument.name + " holds addresses of buffers";
-    if (is_reference(argument) && !element_type_of(argument)) {
-      return argument.name + " is a struct (" + argument.type_name + "), whose members cannot be made up";
+    if (is_reference(argument) && !element_type_of(argument) && argument.members.empty()) {
+      return argument.name + " is a struct (" + argument.type_name + "), whose members the library does not describe";
     }
   }
   return "";
@@ -83,6 +108,8 @@ class Trials {
     pipeline_ = make_pipeline(function, options);
     std::size_t numbers = 0;
     for (const Argument& argument : signature_.arguments) {
+      // What is in a struct may be anything.
+      if (is_reference(argument) && !argument.members.empty()) numbers += 2;
       if (!is_bound(argument.kind) || !is_whole(element_type_of(argument))) continue;
       const unsigned width = element_type_of(argument)->width;
       if (is_reference(argument)) numbers += width;
@@ -179,6 +206,11 @@ class Trials {
 
   AlignedBytes contents(const Argument& argument, std::uint32_t count, std::size_t elements) const {
     const auto type = element_type_of(argument);
+    if (!type && is_reference(argument)) {
+      std::vector<std::byte> bytes(std::min(argument.buffer_size, kUnknownBytes));
+      fill_struct(argument.members, bytes, count, argument.binding);
+      return AlignedBytes(bytes);
+    }
     if (!type) {
       const std::size_t size = argument.size == 0 ? kUnknownBytes : argument.size * elements;
       return AlignedBytes(std::vector<std::byte>(std::min(size, kUnknownBytes)));
