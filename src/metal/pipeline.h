@@ -64,8 +64,8 @@ class Pipeline {
 // Compiles, or finds it compiled. Throws engine::KernelError or AirError.
 std::shared_ptr<Pipeline> make_pipeline(const FunctionEntry& function, const lower::LoweringOptions& options);
 
-// The same in half the time, with code that runs each thread by itself; what make_pipeline() makes follows when
-// launches have taken a while, or one is large. The results are the same to the bit.
+// The same in less than half the time, with code that runs each thread by itself; what make_pipeline() makes follows
+// when launches have taken a while, or one is large. The results are the same to the bit.
 std::shared_ptr<Pipeline> make_tiered_pipeline(const FunctionEntry& function, const lower::LoweringOptions& options);
 
 // The one of make_tiered_pipeline(), or with the engine that ANYMPS_METAL_ENGINE names: "oracle", which is

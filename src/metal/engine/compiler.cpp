@@ -97,6 +97,7 @@ CompiledKernel compile_kernel(std::span<const std::byte> bitcode, const std::str
   how.denormals_are_zero = signature.denorms_disabled;
   lower::Lowered lowered = lower::lower_kernel(*module, signature.kernel, parameters_of(signature), how, *target);
   if (!lowered.refusal.empty()) throw KernelError(name + ": " + lowered.refusal);
+  if (lowered.left_plain) target->setOptLevel(llvm::CodeGenOptLevel::None);
   llvm::orc::SimpleCompiler compile(*target);
   auto object = compile(*module);
   if (!object) throw KernelError(name + ": " + llvm::toString(object.takeError()));

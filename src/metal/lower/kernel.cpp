@@ -1,5 +1,6 @@
 #include "metal/lower/kernel.h"
 
+#include <llvm/Analysis/CFG.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -16,6 +17,12 @@ Lowered refused(std::string why) {
   Lowered lowered;
   lowered.refusal = std::move(why);
   return lowered;
+}
+
+bool has_loops(const llvm::Function& function) {
+  llvm::SmallVector<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>> edges;
+  llvm::FindFunctionBackedges(function, edges);
+  return !edges.empty();
 }
 
 }  // namespace
@@ -50,6 +57,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   Lowered lowered;
   const bool coroutines = options.force_coroutines || options.validate || has_meetings(module);
   lowered.route = coroutines ? Route::kCoroutines : Route::kThreadLoop;
+  lowered.left_plain = options.soon && !coroutines && !has_loops(*kernel);
   std::vector<ThreadgroupVariable> variables;
   kernel = place_threadgroup_variables(module, kernel, lowered.threadgroup, variables);
   if (lowered.route == Route::kCoroutines) {
@@ -70,7 +78,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   if (llvm::verifyModule(module, &out)) return refused("lowering left a broken module: " + out.str());
   use_whole_registers(module);
   if (lowered.route == Route::kCoroutines) optimiser.split_coroutines(module);
-  optimiser.optimise(module);
+  if (!lowered.left_plain) optimiser.optimise(module);
   spell_out_bfloats(module);
   return lowered;
 }

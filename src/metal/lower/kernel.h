@@ -23,6 +23,8 @@ enum class Route {
 struct Lowered {
   std::string refusal;  // why it cannot be run; empty where it can
   Route route = Route::kThreadLoop;
+  // It is wanted soon and has no loops, so that little is lost if nobody optimises it; here nobody has.
+  bool left_plain = false;
   ThreadgroupLayout threadgroup;
   std::vector<engine::MeetingPoint> points;
   ValidationTable validation;
@@ -32,7 +34,7 @@ struct LoweringOptions {
   ConstantValues constants;
   bool force_coroutines = false;  // to compare the routes
   bool validate = false;          // with the sanitiser's calls; as coroutines
-  bool soon = false;              // loops neither vectorised nor unrolled: compiled in half the time
+  bool soon = false;              // in half the time or less, and slower: loops neither vectorised nor unrolled
   // The CPU will be told so too: this is for what it does not compute by its own instructions.
   bool denormals_are_zero = false;
 };
