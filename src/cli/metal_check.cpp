@@ -51,6 +51,7 @@ int check(const CheckOptions& options) {
 constexpr const char* kHelp = R"text(Each kernel is compiled; its code is looked at:
   missing barrier     threadgroup memory is read where another thread writes, with no barrier between
   unguarded index     a buffer is written at thread_position_in_grid, which nothing compares with a bound (a warning)
+  deprecated forms    of Metal and of the program's own ([[deprecated]]), among the compiler's warnings
 and it is launched with the sanitiser on inputs that are made up, in several shapes: races, accesses out of bounds,
 threadgroup memory that nobody has written, barriers that not all threads come to. What is seen in some shapes only, or
 depends on whole numbers that are made up, is a warning.

@@ -107,6 +107,24 @@ kernel void k(device int* out, constant Sizes& sizes, uint i [[thread_position_i
     assert kernel["findings"] == []
 
 
+@pytest.mark.parametrize("constant, severity", [("", "error"), ("constant int n [[function_constant(0)]];", "warning")])
+def test_a_function_constant_may_say_who_writes(call, tmp_path, constant, severity):
+    """A barrier with mem_none orders no memory."""
+    (tmp_path / "k.metal").write_text(f"""using namespace metal;
+{constant}
+kernel void k(device int* out, uint i [[thread_index_in_threadgroup]]) {{
+  threadgroup int tile[1024];
+  tile[i] = out[i] {"+ n" if constant else ""};
+  threadgroup_barrier(mem_flags::mem_none);
+  out[i] = tile[i ^ 1];
+}}
+""")
+    answer = json.loads(call("metal", "check", "--json", "k.metal").stdout)
+    found = [f for f in answer["files"][0]["kernels"][0]["findings"] if f["check"] == "missing barrier"]
+    assert [f["severity"] for f in found] == [severity]
+    assert found[0]["text"].endswith("with no barrier for threadgroup memory between")
+
+
 def test_what_is_refused_gives_2(call, check, metal, tmp_path):
     answer = check(fill=metal.bitcode("fill"), broken=b"no bitcode")
     assert answer.returncode == 2

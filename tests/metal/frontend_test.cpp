@@ -493,6 +493,16 @@ TEST(Frontend, WarningsAreKeptWithSuccess) {
             program.warnings());
 }
 
+TEST(Frontend, DeprecatedFormsAreWarnedOf) {
+  const Program program(
+      "[[deprecated]] int old() { return 1; }\n"
+      "kernel void k(device int* o, uint w [[thread_execution_width]]) { o[0] = w + old(); }\n",
+      {});
+  EXPECT_NE(program.warnings().find("2:39: warning: 'thread_execution_width' is deprecated"), std::string::npos)
+      << program.warnings();
+  EXPECT_NE(program.warnings().find("warning: 'old' is deprecated"), std::string::npos) << program.warnings();
+}
+
 // ---- files ----
 
 class FrontendFiles : public ::testing::Test {

@@ -191,9 +191,10 @@ class Translator {
   }
 
   template <unsigned N>
-  void report(clang::SourceLocation where, const char (&error)[N]) {
+  void report(clang::SourceLocation where, const char (&text)[N],
+              clang::DiagnosticsEngine::Level level = clang::DiagnosticsEngine::Error) {
     clang::DiagnosticsEngine& diagnostics = pp_.getDiagnostics();
-    diagnostics.Report(where, diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, error));
+    diagnostics.Report(where, diagnostics.getCustomDiagID(level, text));
   }
 
   // ---- writing ----
@@ -615,6 +616,10 @@ class Translator {
     if (name == "kernel") {
       annotate_kernel(one[0]);
       return true;
+    }
+    if (name == "thread_execution_width") {
+      report(where, "'thread_execution_width' is deprecated: 'threads_per_simdgroup' says the same",
+             clang::DiagnosticsEngine::Warning);
     }
     std::vector<Token> arguments;
     if (one.size() > 3) arguments.assign(one.begin() + 2, one.end() - 1);

@@ -171,7 +171,8 @@ class Finder {
     const std::string written = lower::place_of(*store.instruction);
     findings_.push_back({kMissingBarrier, Severity::kError, name, place,
                          name + " in threadgroup memory is read where another thread writes" +
-                             (written.empty() ? "" : " (at " + written + ")") + ", with no barrier between"});
+                             (written.empty() ? "" : " (at " + written + ")") +
+                             ", with no barrier for threadgroup memory between"});
   }
 
   // Whether the thread has stored there itself on every way to the load.
