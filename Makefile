@@ -74,9 +74,12 @@ TESTS := build/tests$(if $(SANITIZE),-sanitized)
 $(TESTS)/build.ninja: build/.debian CMakeLists.txt
 	cmake -S . -B $(TESTS) -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_TESTS=ON -DANYMPS_SANITIZE=$(SANITIZE) >/dev/null
 
+# LLVM's allocators mark their memory for AddressSanitizer where its headers are compiled for that, which LLVM itself is
+# not: what it takes of them would count as poisoned.
+ASAN := ASAN_OPTIONS=allow_user_poisoning=0
 cpp-tests: $(TESTS)/build.ninja build/genuine/.ready ## the C++ tests of the rooms without PyTorch
 	cmake --build $(TESTS)
-	UBSAN_OPTIONS=halt_on_error=1 $(with_genuine) ctest --test-dir $(TESTS) --output-on-failure
+	$(ASAN) UBSAN_OPTIONS=halt_on_error=1 $(with_genuine) ctest --test-dir $(TESTS) --output-on-failure
 
 # The models go in a process of their own: PyTorch's autograd thread keeps the number of threads that it began with, and
 # sums over another number of threads round differently.
@@ -127,7 +130,7 @@ define configure_fuzz
 cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_FUZZ=ON \
   -DANYMPS_SANITIZE=address,undefined,fuzzer-no-link >/dev/null
 endef
-FUZZ_ENV := UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ANYMPS_CACHE=$(CURDIR)/build/fuzz/cache
+FUZZ_ENV := $(ASAN) UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ANYMPS_CACHE=$(CURDIR)/build/fuzz/cache
 
 fuzz: build/.debian build/.debian-fuzz ## the reader of Metal libraries under libFuzzer, for FUZZ_SECONDS
 	$(configure_fuzz)
