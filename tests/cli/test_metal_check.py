@@ -113,10 +113,10 @@ def test_a_function_constant_may_say_who_writes(call, tmp_path, constant, severi
     (tmp_path / "k.metal").write_text(f"""using namespace metal;
 {constant}
 kernel void k(device int* out, uint i [[thread_index_in_threadgroup]]) {{
-  threadgroup int tile[1024];
+  threadgroup int tile[1025];
   tile[i] = out[i] {"+ n" if constant else ""};
   threadgroup_barrier(mem_flags::mem_none);
-  out[i] = tile[i ^ 1];
+  out[i] = tile[i + 1];
 }}
 """)
     answer = json.loads(call("metal", "check", "--json", "k.metal").stdout)
