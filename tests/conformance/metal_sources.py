@@ -174,7 +174,7 @@ def try_project(name: str, root: Path, options) -> list[Outcome]:
     with tempfile.TemporaryDirectory() as scratch:
         for file in files_of(root, recipe, options.only):
             source = file
-            if recipe.in_front:
+            if recipe.text or recipe.in_front:
                 source = Path(scratch) / file.name
                 texts = [recipe.text] + [(root / part).read_text() for part in recipe.in_front] + [file.read_text()]
                 source.write_text("\n".join(texts))

@@ -15,6 +15,7 @@
 #include "metal/engine/flush_denormals.h"
 #include "metal/engine/reports.h"
 #include "metal/engine/scheduler.h"
+#include "metal/engine/source.h"
 #include "metal/engine/validator.h"
 #include "metal/pipeline.h"
 
@@ -52,13 +53,6 @@ bool sees_threadgroups(const Signature& signature, const lower::ThreadgroupLayou
     }
   });
 }
-
-// What a pipeline was made from.
-struct Source {
-  std::string name;
-  std::vector<std::byte> bitcode;
-  lower::LoweringOptions options;
-};
 
 class OraclePipeline final : public Pipeline {
  public:
@@ -155,10 +149,7 @@ class OraclePipeline final : public Pipeline {
       lower::LoweringOptions options = source_.options;
       options.validate = true;
       options.soon = false;
-      FunctionEntry function;
-      function.name = source_.name;
-      function.bitcode = source_.bitcode;
-      validated_ = make_pipeline(function, options);
+      validated_ = source_.pipeline(options);
     });
     return *validated_;
   }
@@ -186,8 +177,7 @@ std::shared_ptr<Pipeline> make_pipeline(const FunctionEntry& function, const low
   llvm::LLVMContext context;
   Signature signature = read_signature(*read_module(context, function.bitcode, function.name), function.name);
   Pipeline::check_threadgroup_memory(signature);
-  engine::Source source{function.name, {function.bitcode.begin(), function.bitcode.end()}, options};
-  return std::make_shared<engine::OraclePipeline>(std::move(signature), std::move(source),
+  return std::make_shared<engine::OraclePipeline>(std::move(signature), engine::Source(function, options),
                                                   engine::cached_kernel(function.bitcode, function.name, options));
 }
 

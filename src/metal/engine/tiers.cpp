@@ -2,8 +2,8 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
-#include <vector>
 
+#include "metal/engine/source.h"
 #include "metal/pipeline.h"
 
 namespace anymps::metal {
@@ -19,8 +19,7 @@ constexpr std::uint64_t kManyThreads = std::uint64_t{1} << 18;
 
 class TieredPipeline final : public Pipeline {
  public:
-  TieredPipeline(const FunctionEntry& function, const lower::LoweringOptions& options)
-      : name_(function.name), bitcode_(function.bitcode.begin(), function.bitcode.end()), options_(options) {
+  TieredPipeline(const FunctionEntry& function, const lower::LoweringOptions& options) : source_(function, options) {
     lower::LoweringOptions soon = options;
     soon.soon = true;
     first_ = make_pipeline(function, soon);
@@ -40,18 +39,11 @@ class TieredPipeline final : public Pipeline {
 
  private:
   Pipeline& fast() {
-    std::call_once(once_, [&] {
-      FunctionEntry function;
-      function.name = name_;
-      function.bitcode = bitcode_;
-      fast_ = make_pipeline(function, options_);
-    });
+    std::call_once(once_, [&] { fast_ = source_.pipeline(source_.options); });
     return *fast_;
   }
 
-  const std::string name_;
-  const std::vector<std::byte> bitcode_;
-  const lower::LoweringOptions options_;
+  const engine::Source source_;
   std::shared_ptr<Pipeline> first_;
   std::atomic<Clock::rep> spent_ = 0;  // in launches of the first
   std::once_flag once_;

@@ -230,9 +230,8 @@ void* Validator::outside(std::int64_t offset, const Access& access) {
   report->argument = variable.name;
   report->size = access.bytes;
   report->offset = offset;
-  report->text += "  variable" + (variable.name.empty() ? " of the thread" : " " + variable.name) + ": " +
-                  std::to_string(access.bytes) + " bytes at byte offset " + std::to_string(offset) + " of " +
-                  std::to_string(variable.size) + "\n  " + consequence(site_of(access).kind) + "\n";
+  describe_place(*report, "variable " + (variable.name.empty() ? "of the thread" : variable.name), variable.size);
+  report->text += "  " + consequence(site_of(access).kind) + "\n";
   return instead(access);
 }
 
@@ -412,9 +411,14 @@ void Validator::describe_argument(ValidationReport& report, const Access& access
     what = at.kind == ValidationObject::Kind::kBuffer ? "buffer " : "threadgroup buffer ";
     what += std::to_string(argument.binding) + ", ";
   }
-  report.text += "  " + what + report.argument + ": " + std::to_string(report.size) + " bytes at byte offset " +
-                 std::to_string(report.offset);
-  if (range.end != UINTPTR_MAX) report.text += " of " + std::to_string(range.end - range.begin);
+  describe_place(report, what + report.argument,
+                 range.end == UINTPTR_MAX ? std::nullopt : std::optional(range.end - range.begin));
+}
+
+void Validator::describe_place(ValidationReport& report, const std::string& what, std::optional<std::uint64_t> size) {
+  report.text +=
+      "  " + what + ": " + std::to_string(report.size) + " bytes at byte offset " + std::to_string(report.offset);
+  if (size) report.text += " of " + std::to_string(*size);
   report.text += "\n";
 }
 

@@ -98,6 +98,8 @@ class Validator final : public Watcher {
   void add(Fault fault, const Access& access, const std::string& consequence);
   void add_race(const Access& access, const Conflict& conflict);
   void describe_argument(ValidationReport& report, const Access& access) const;
+  // The report's bytes and offset, of something of that size.
+  static void describe_place(ValidationReport& report, const std::string& what, std::optional<std::uint64_t> size);
   std::array<std::uint32_t, 3> position_of(std::uint32_t thread, std::array<std::uint32_t, 3> group) const;
   std::string where(std::uint32_t site, std::uint32_t thread, std::array<std::uint32_t, 3> group) const;
 

@@ -5,23 +5,13 @@
 
 #include <cstddef>
 
+#include "metal/frontend/tokens.h"
+
 namespace anymps::metal::frontend {
 namespace {
 
 using clang::Token;
 namespace tok = clang::tok;
-
-Token make(clang::SourceLocation where, tok::TokenKind kind, clang::IdentifierInfo* name = nullptr) {
-  Token token;
-  token.startToken();
-  token.setKind(kind);
-  token.setLocation(where);
-  if (name != nullptr) {
-    token.setIdentifierInfo(name);
-    token.setLength(static_cast<unsigned>(name->getLength()));
-  }
-  return token;
-}
 
 // What an operand begins with that is no object: a literal, which may have to stay one, as a null pointer has.
 bool begins_value(const Token& token) {
@@ -31,8 +21,6 @@ bool begins_value(const Token& token) {
 }  // namespace
 
 std::vector<Token> choose_by_value(clang::Preprocessor& preprocessor, const std::vector<Token>& tokens) {
-  clang::IdentifierInfo* metal = preprocessor.getIdentifierInfo("metal");
-  clang::IdentifierInfo* operand = preprocessor.getIdentifierInfo("__operand");
   std::vector<Token> out;
   out.reserve(tokens.size() + tokens.size() / 8);
   std::vector<std::size_t> open = {0};  // of each bracket that is open: the conditionals whose `:` is to come
@@ -48,11 +36,8 @@ std::vector<Token> choose_by_value(clang::Preprocessor& preprocessor, const std:
     if (ends_first) --open.back();
     if ((!ends_condition && !ends_first) || begins_value(tokens[i + 1]) || tokens[i + 1].is(tok::colon)) continue;
     const clang::SourceLocation where = tokens[i + 1].getLocation();
-    out.push_back(make(where, tok::coloncolon));
-    out.push_back(make(where, tok::identifier, metal));
-    out.push_back(make(where, tok::coloncolon));
-    out.push_back(make(where, tok::identifier, operand));
-    out.push_back(make(where, tok::equal));
+    append_name_in_metal(preprocessor, "__operand", where, out);
+    out.push_back(make_token(tok::equal, where));
   }
   return out;
 }

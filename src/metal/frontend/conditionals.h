@@ -1,6 +1,6 @@
 // Clang does not choose between objects of a class that lie in different address spaces: in `c ? a : b` it wants the
 // qualifiers of one to include the other's. Said as `c ? metal::__operand = a : metal::__operand = b` they are taken by
-// value, and all else is what it was (stdlib/metal_type_traits). An assignment binds as loosely as the operands of a
+// value, and all else is what it was (stdlib/metal_types). An assignment binds as loosely as the operands of a
 // conditional, so that nothing has to be known of where they end.
 #pragma once
 

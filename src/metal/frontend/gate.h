@@ -19,21 +19,17 @@ class Gate final : public clang::ASTConsumer {
 
   void Initialize(clang::ASTContext& context) override { behind_->Initialize(context); }
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
-    if (open_) return behind_->HandleTopLevelDecl(group);
-    waiting_.push_back([this, group] { behind_->HandleTopLevelDecl(group); });
+    pass([this, group] { behind_->HandleTopLevelDecl(group); });
     return true;
   }
   void HandleCXXStaticMemberVarInstantiation(clang::VarDecl* variable) override {
-    if (open_) return behind_->HandleCXXStaticMemberVarInstantiation(variable);
-    waiting_.push_back([this, variable] { behind_->HandleCXXStaticMemberVarInstantiation(variable); });
+    pass([this, variable] { behind_->HandleCXXStaticMemberVarInstantiation(variable); });
   }
   void HandleInlineFunctionDefinition(clang::FunctionDecl* function) override {
-    if (open_) return behind_->HandleInlineFunctionDefinition(function);
-    waiting_.push_back([this, function] { behind_->HandleInlineFunctionDefinition(function); });
+    pass([this, function] { behind_->HandleInlineFunctionDefinition(function); });
   }
   void CompleteTentativeDefinition(clang::VarDecl* variable) override {
-    if (open_) return behind_->CompleteTentativeDefinition(variable);
-    waiting_.push_back([this, variable] { behind_->CompleteTentativeDefinition(variable); });
+    pass([this, variable] { behind_->CompleteTentativeDefinition(variable); });
   }
   void HandleTagDeclDefinition(clang::TagDecl* tag) override { behind_->HandleTagDeclDefinition(tag); }
   void HandleTagDeclRequiredDefinition(const clang::TagDecl* tag) override {
@@ -42,12 +38,18 @@ class Gate final : public clang::ASTConsumer {
   void HandleTranslationUnit(clang::ASTContext& context) override {
     open_ = true;
     if (is_good_(context)) {
-      for (const auto& pass : waiting_) pass();
+      for (const auto& one : waiting_) one();
     }
     behind_->HandleTranslationUnit(context);
   }
 
  private:
+  // Now, or once the gate is open.
+  void pass(std::function<void()> one) {
+    if (open_) return one();
+    waiting_.push_back(std::move(one));
+  }
+
   std::unique_ptr<clang::ASTConsumer> behind_;
   std::function<bool(clang::ASTContext&)> is_good_;
   std::vector<std::function<void()>> waiting_;

@@ -16,6 +16,7 @@
 
 #include "metal/air/signature.h"
 #include "metal/frontend/annotations.h"
+#include "metal/frontend/tokens.h"
 
 namespace anymps::metal::frontend {
 namespace {
@@ -176,9 +177,7 @@ class Translator {
     if (out_.size() < 2 || out_[out_.size() - 2].is(tok::r_paren)) return std::nullopt;
     int angles = 0;
     for (std::size_t i = scope().start; i + 1 < out_.size(); ++i) {
-      if (out_[i].is(tok::less)) ++angles;
-      if (out_[i].is(tok::greater)) --angles;
-      if (out_[i].is(tok::greatergreater)) angles -= 2;
+      angles += angles_of(out_[i]);
       if (angles == 0 && out_[i].isOneOf(tok::kw_struct, tok::kw_class, tok::kw_union)) {
         return out_[i + 1].isAnyIdentifier() ? out_[i + 1].getIdentifierInfo() : nullptr;
       }
@@ -199,22 +198,9 @@ class Translator {
 
   // ---- writing ----
 
-  Token make(Kind kind, clang::SourceLocation where) {
-    Token token;
-    token.startToken();
-    token.setKind(kind);
-    token.setLocation(where);
-    return token;
-  }
-  Token make_name(llvm::StringRef name, clang::SourceLocation where) {
-    clang::IdentifierInfo& info = identifier(name);
-    Token token = make(info.getTokenID(), where);
-    token.setIdentifierInfo(&info);
-    token.setLength(static_cast<unsigned>(name.size()));
-    return token;
-  }
+  Token make_name(llvm::StringRef name, clang::SourceLocation where) { return frontend::make_name(pp_, name, where); }
   Token make_literal(Kind kind, const std::string& text, clang::SourceLocation where) {
-    Token token = make(kind, where);
+    Token token = make_token(kind, where);
     char* kept = pp_.getPreprocessorAllocator().Allocate<char>(text.size() + 1);
     std::copy_n(text.c_str(), text.size() + 1, kept);
     token.setLength(static_cast<unsigned>(text.size()));
@@ -226,26 +212,26 @@ class Translator {
   template <typename Body>
   void attribute(clang::SourceLocation where, const Body& body) {
     out_.push_back(make_name("__attribute__", where));
-    out_.push_back(make(tok::l_paren, where));
-    out_.push_back(make(tok::l_paren, where));
+    out_.push_back(make_token(tok::l_paren, where));
+    out_.push_back(make_token(tok::l_paren, where));
     body();
-    out_.push_back(make(tok::r_paren, where));
-    out_.push_back(make(tok::r_paren, where));
+    out_.push_back(make_token(tok::r_paren, where));
+    out_.push_back(make_token(tok::r_paren, where));
   }
 
   void annotate(const std::string& name, llvm::ArrayRef<Token> arguments, clang::SourceLocation where) {
     out_.push_back(make_name("annotate", where));
-    out_.push_back(make(tok::l_paren, where));
+    out_.push_back(make_token(tok::l_paren, where));
     out_.push_back(make_literal(tok::string_literal, "\"" + (kAnnotationPrefix + name) + "\"", where));
-    if (!arguments.empty()) out_.push_back(make(tok::comma, where));
+    if (!arguments.empty()) out_.push_back(make_token(tok::comma, where));
     out_.insert(out_.end(), arguments.begin(), arguments.end());
-    out_.push_back(make(tok::r_paren, where));
+    out_.push_back(make_token(tok::r_paren, where));
   }
 
   void annotate_kernel(const Token& token) {
     attribute(token.getLocation(), [&] {
       out_.push_back(make_name("used", token.getLocation()));
-      out_.push_back(make(tok::comma, token.getLocation()));
+      out_.push_back(make_token(tok::comma, token.getLocation()));
       annotate("kernel", {}, token.getLocation());
     });
   }
@@ -277,9 +263,7 @@ class Translator {
     int angles = 0;
     for (std::size_t at = at_; at + 2 < in_.size(); ++at) {
       const Token& token = in_[at];
-      if (token.is(tok::less)) ++angles;
-      if (token.is(tok::greater)) --angles;
-      if (token.is(tok::greatergreater)) angles -= 2;
+      angles += angles_of(token);
       if (angles > 0) continue;
       if (token.isAnyIdentifier() && in_[at + 1].is(tok::l_square) && in_[at + 2].isNot(tok::l_square)) {
         array_parameter_ = at;
@@ -294,10 +278,10 @@ class Translator {
   }
   void name_of_array() {
     const clang::SourceLocation where = in_[at_].getLocation();
-    out_.push_back(make(tok::l_paren, where));
-    out_.push_back(make(tok::star, where));
+    out_.push_back(make_token(tok::l_paren, where));
+    out_.push_back(make_token(tok::star, where));
     out_.push_back(in_[at_]);
-    out_.push_back(make(tok::r_paren, where));
+    out_.push_back(make_token(tok::r_paren, where));
     at_ = behind_brackets(at_ + 1);
   }
 
@@ -320,10 +304,10 @@ class Translator {
       ranges_until_ = std::max(ranges_until_, behind_brackets(end + 2));
     }
     copy();
-    name_in_metal("__last_of_range", where);
-    out_.push_back(make(tok::l_paren, where));
+    append_name_in_metal(pp_, "__last_of_range", where, out_);
+    out_.push_back(make_token(tok::l_paren, where));
     while (at_ < end) translate_one();
-    out_.push_back(make(tok::r_paren, where));
+    out_.push_back(make_token(tok::r_paren, where));
     return true;
   }
 
@@ -336,9 +320,7 @@ class Translator {
     if (in_[at].isNot(tok::less)) return false;
     int angles = 0;
     do {
-      if (in_[at].is(tok::less)) ++angles;
-      if (in_[at].is(tok::greater)) --angles;
-      if (in_[at].is(tok::greatergreater)) angles -= 2;
+      angles += angles_of(in_[at]);
       if (in_[at].isOneOf(tok::star, tok::amp, tok::ampamp, tok::semi, tok::l_paren, tok::numeric_constant, tok::eof) ||
           word_at(in_[at]) != Word::kNone) {
         return false;
@@ -353,19 +335,12 @@ class Translator {
     out_.insert(out_.end(), type.begin(), type.end());
     at_ = at;
     copy();
-    name_in_metal("__castable", where);
+    append_name_in_metal(pp_, "__castable", where, out_);
     out_.insert(out_.end(), type.begin(), type.end());
-    out_.push_back(make(tok::l_paren, where));
+    out_.push_back(make_token(tok::l_paren, where));
     while (at_ < end) translate_one();
-    out_.push_back(make(tok::r_paren, where));
+    out_.push_back(make_token(tok::r_paren, where));
     return true;
-  }
-
-  void name_in_metal(const char* name, clang::SourceLocation where) {
-    out_.push_back(make(tok::coloncolon, where));
-    out_.push_back(make_name("metal", where));
-    out_.push_back(make(tok::coloncolon, where));
-    out_.push_back(make_name(name, where));
   }
 
   // ---- texts, which lie in constant memory ----
@@ -378,12 +353,12 @@ class Translator {
     const clang::SourceLocation where = in_[at_].getLocation();
     if (is_value) {
       // (const __attribute__((...)) char*)
-      out_.push_back(make(tok::l_paren, where));
+      out_.push_back(make_token(tok::l_paren, where));
       out_.push_back(make_name("const", where));
       attribute(where, [&] { out_.push_back(make_name("opencl_global_device", where)); });
       out_.push_back(make_name("char", where));
-      out_.push_back(make(tok::star, where));
-      out_.push_back(make(tok::r_paren, where));
+      out_.push_back(make_token(tok::star, where));
+      out_.push_back(make_token(tok::r_paren, where));
     }
     if (in_[at_].is(tok::kw___func__)) return copy();
     while (in_[at_].is(tok::string_literal)) out_.push_back(in_[at_++]);
@@ -406,12 +381,8 @@ class Translator {
     int angles = 0;
     for (; at < in_.size(); ++at) {
       const Token& token = in_[at];
-      if (token.is(tok::less)) {
-        ++angles;
-      } else if (token.is(tok::greater)) {
-        --angles;
-      } else if (token.is(tok::greatergreater)) {
-        angles -= 2;
+      if (const int opened = angles_of(token); opened != 0) {
+        angles += opened;
       } else if (token.isOneOf(tok::kw_decltype, tok::kw_alignas)) {
         at = behind_brackets(at + 1) - 1;
       } else if (token.is(tok::l_paren) && angles > 0) {
@@ -458,9 +429,9 @@ class Translator {
     if (!initialised) {
       attribute(where, [&] {
         out_.push_back(make_name("section", where));
-        out_.push_back(make(tok::l_paren, where));
+        out_.push_back(make_token(tok::l_paren, where));
         out_.push_back(make_literal(tok::string_literal, std::string("\"") + kUninitialisedSection + "\"", where));
-        out_.push_back(make(tok::r_paren, where));
+        out_.push_back(make_token(tok::r_paren, where));
       });
     }
     out_.insert(out_.end(), rest.begin(), rest.end());
@@ -593,16 +564,16 @@ class Translator {
       }
       const llvm::ArrayRef<Token> one(in_.data() + begin, at_ - begin);
       if (!of_metal(one)) {
-        if (!left.empty()) left.push_back(make(tok::comma, where));
+        if (!left.empty()) left.push_back(make_token(tok::comma, where));
         left.insert(left.end(), one.begin(), one.end());
       }
       if (in_[at_].is(tok::comma)) ++at_;
     }
     for (int i = 0; i < 2 && in_[at_].is(tok::r_square); ++i) ++at_;
     if (left.empty()) return;
-    for (const Kind kind : {tok::l_square, tok::l_square}) out_.push_back(make(kind, where));
+    for (const Kind kind : {tok::l_square, tok::l_square}) out_.push_back(make_token(kind, where));
     out_.insert(out_.end(), left.begin(), left.end());
-    for (const Kind kind : {tok::r_square, tok::r_square}) out_.push_back(make(kind, where));
+    for (const Kind kind : {tok::r_square, tok::r_square}) out_.push_back(make_token(kind, where));
   }
 
   bool of_metal(llvm::ArrayRef<Token> one) {
@@ -668,9 +639,9 @@ class Translator {
     const clang::SourceLocation where = token.getLocation();
     if (!hexadecimal && has_suffix("bf")) {
       out_.push_back(make_name("bfloat", where));
-      out_.push_back(make(tok::l_paren, where));
+      out_.push_back(make_token(tok::l_paren, where));
       out_.push_back(make_literal(tok::numeric_constant, as_floating(without(2)) + "f", where));
-      out_.push_back(make(tok::r_paren, where));
+      out_.push_back(make_token(tok::r_paren, where));
     } else if (!hexadecimal && !binary && has_suffix("h")) {
       out_.push_back(make_literal(tok::numeric_constant, as_floating(without(1)) + "f16", where));
     } else if (!hexadecimal && !binary && !floating && has_suffix("f")) {

@@ -63,24 +63,28 @@ bool is_whole(const std::optional<ElementType>& type) {
 }
 
 // Whole numbers are `count`, others random.
-void fill_struct(const std::vector<Member>& members, std::span<std::byte> bytes, std::uint32_t count, unsigned seed) {
+AlignedBytes one_value(const ElementType& type, std::uint32_t count, std::uint64_t seed, std::uint64_t stream) {
+  if (!is_whole(type)) return filled(Filling::kRandom, type, 1, seed, stream);
+  const std::size_t size = size_of(type.scalar);
+  std::vector<std::byte> scalars(type.width * size);
+  for (unsigned i = 0; i < type.width; ++i) put_number(type.scalar, std::uint64_t{count}, scalars.data() + i * size);
+  return AlignedBytes(lay_out(type, scalars));
+}
+
+void fill_struct(const std::vector<Member>& members, std::span<std::byte> bytes, std::uint32_t count, unsigned stream) {
   for (const Member& member : members) {
     const std::size_t elements = std::max<std::size_t>(member.count, 1);
     if (member.size == 0 || member.offset > bytes.size() || (bytes.size() - member.offset) / member.size < elements) {
       continue;
     }
+    const auto type = element_type(member.type_name);
     for (std::size_t i = 0; i < elements; ++i) {
       const std::span<std::byte> own = bytes.subspan(member.offset + i * member.size, member.size);
-      const auto type = element_type(member.type_name);
       if (!member.members.empty()) {
-        fill_struct(member.members, own, count, seed);
-      } else if (type && is_whole(type)) {
-        const std::size_t size = size_of(type->scalar);
-        for (std::size_t at = 0; at + size <= own.size(); at += size)
-          put_number(type->scalar, std::uint64_t{count}, own.data() + at);
+        fill_struct(member.members, own, count, stream);
       } else if (type) {
-        AlignedBytes random = filled(Filling::kRandom, *type, 1, i, seed);
-        std::memcpy(own.data(), random.data(), std::min(own.size(), random.size()));
+        AlignedBytes value = one_value(*type, count, i, stream);
+        std::memcpy(own.data(), value.data(), std::min(own.size(), value.size()));
       }
     }
   }
@@ -215,13 +219,12 @@ class Trials {
       const std::size_t size = argument.size == 0 ? kUnknownBytes : argument.size * elements;
       return AlignedBytes(std::vector<std::byte>(std::min(size, kUnknownBytes)));
     }
-    if (!is_whole(type))
-      return filled(Filling::kRandom, *type, is_reference(argument) ? 1 : elements, 0, argument.binding);
+    if (is_reference(argument)) return one_value(*type, count, 0, argument.binding);
+    if (!is_whole(type)) return filled(Filling::kRandom, *type, elements, 0, argument.binding);
     const std::size_t size = size_of(type->scalar);
-    std::vector<std::byte> scalars((is_reference(argument) ? 1 : elements) * type->width * size);
+    std::vector<std::byte> scalars(elements * type->width * size);
     for (std::size_t i = 0; i < scalars.size() / size; ++i) {
-      const std::uint64_t value = is_reference(argument) ? count : i % count;
-      put_number(type->scalar, value, scalars.data() + i * size);
+      put_number(type->scalar, std::uint64_t{i % count}, scalars.data() + i * size);
     }
     return AlignedBytes(lay_out(*type, scalars));
   }
