@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/float16.h"
 #include "metal/air/signature.h"
 #include "metal/interpret/interpreter.h"
 #include "metal/library/metallib.h"
@@ -137,7 +138,7 @@ TEST_F(GenuineKernels, ThreadgroupMemoryIsAnArgumentOfInt8Products) {
     if (!file.filename().string().starts_with("torch-2.13.0-")) continue;
     const Metallib library = Metallib::from_file(file);
     check_int8_products<float>(library, "float", 1e-6F);
-    check_int8_products<_Float16>(library, "half", 0x1p-10F);
+    check_int8_products<gpu::float16>(library, "half", 0x1p-10F);
     check_int8_products<Bfloat>(library, "bfloat", 0x1p-7F);
   }
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "air_text.h"
+#include "gpu/float16.h"
 #include "metal/engine/compiler.h"
 
 namespace anymps::metal {
@@ -126,7 +127,7 @@ AirText calls_of(const std::vector<Call>& calls, const Type& type, unsigned thre
 }
 
 void put_real(std::byte* to, const Type& type, float value) {
-  const auto half = static_cast<_Float16>(value);
+  const auto half = static_cast<gpu::float16>(value);
   const std::byte* bytes = reinterpret_cast<const std::byte*>(&value);
   if (type.bytes == 2 && type.llvm.find("bfloat") == std::string::npos) {
     bytes = reinterpret_cast<const std::byte*>(&half);
@@ -894,7 +895,7 @@ TEST(Interpreter, FunctionsOfRealsAgree) {
         const auto value = [&](const Bytes& bytes) -> double {
           const std::byte* at = bytes.data() + (f * kThreads + i) * 8;
           float wide = 0;
-          _Float16 narrow = 0;
+          gpu::float16 narrow = 0;
           std::memcpy(&wide, at, 4);
           std::memcpy(&narrow, at, 2);
           return type.bytes == 4 ? wide : static_cast<float>(narrow);

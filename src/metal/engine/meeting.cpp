@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "gpu/float16.h"
+
 namespace anymps::metal::engine {
 namespace {
 
@@ -13,8 +15,8 @@ namespace {
 struct Half {
   using Wide = float;
   std::uint16_t bits;
-  static float widen(Half h) { return static_cast<float>(std::bit_cast<_Float16>(h.bits)); }
-  static Half narrow(float f) { return {std::bit_cast<std::uint16_t>(static_cast<_Float16>(f))}; }
+  static float widen(Half h) { return static_cast<float>(std::bit_cast<gpu::float16>(h.bits)); }
+  static Half narrow(float f) { return {std::bit_cast<std::uint16_t>(static_cast<gpu::float16>(f))}; }
 };
 struct Bfloat {
   using Wide = float;
