@@ -78,6 +78,9 @@ std::vector<lower::Parameter> parameters_of(const Signature& signature) {
 
 std::string text_of(const lower::LoweringOptions& options) {
   std::string text = options.validate ? "validated" : options.force_coroutines ? "coroutines" : "";
+  if (options.simdgroups != lower::Simdgroups::kNone) {
+    text += options.simdgroups == lower::Simdgroups::kAny ? " any simdgroups" : " simdgroups";
+  }
   if (options.soon) text += " soon";
   for (const auto& [id, value] : options.constants) text += " " + std::to_string(id) + "=" + std::to_string(value);
   return text;
@@ -103,6 +106,8 @@ CompiledKernel compile_kernel(std::span<const std::byte> bitcode, const std::str
   if (!object) throw KernelError(name + ": " + llvm::toString(object.takeError()));
   const auto* begin = reinterpret_cast<const std::byte*>((*object)->getBufferStart());
   return {.route = lowered.route,
+          .meets = lowered.meets,
+          .declined = std::move(lowered.declined),
           .threadgroup = std::move(lowered.threadgroup),
           .points = std::move(lowered.points),
           .validation = std::move(lowered.validation),

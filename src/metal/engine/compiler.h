@@ -20,6 +20,8 @@ struct KernelError : std::runtime_error {
 
 struct CompiledKernel {
   lower::Route route = lower::Route::kThreadLoop;
+  bool meets = false;  // as in lower::Lowered
+  std::string declined;
   lower::ThreadgroupLayout threadgroup;
   std::vector<MeetingPoint> points;
   lower::ValidationTable validation;

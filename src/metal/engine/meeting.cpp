@@ -1,6 +1,7 @@
 #include "metal/engine/meeting.h"
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -138,28 +139,33 @@ void exchange(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mas
 constexpr unsigned row_of(unsigned lane) { return ((lane >> 2) & 4) + ((lane >> 1) & 3); }
 constexpr unsigned column_of(unsigned lane) { return ((lane >> 2) & 2) * 2 + (lane & 1) * 2; }
 
-// Given: two elements of the left and two of the right factor, as float. Result: two of the product.
+// Given: two elements of the left factor, of the right one and of what is added, as float; the last two of eight are
+// not used. Result: two of the sum, to which products are added along a row, each without rounding before.
+#if defined(__x86_64__)
+__attribute__((target_clones("fma", "default")))
+#endif
 void multiply(Simdgroup& simdgroup) {
   constexpr unsigned kSize = 8;
-  std::array<std::array<float, 4>, kLanes> given;
+  std::array<std::array<float, 8>, kLanes> given;
   std::memcpy(given.data(), simdgroup.given, sizeof given);
   float left[kSize][kSize];
   float right[kSize][kSize];
+  float sum[kSize][kSize];
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     for (unsigned i = 0; i < 2; ++i) {
       left[row_of(lane)][column_of(lane) + i] = given[lane][i];
       right[row_of(lane)][column_of(lane) + i] = given[lane][2 + i];
+      sum[row_of(lane)][column_of(lane) + i] = given[lane][4 + i];
     }
   }
-  float product[kSize][kSize] = {};
   for (unsigned k = 0; k < kSize; ++k) {
     for (unsigned r = 0; r < kSize; ++r) {
-      for (unsigned c = 0; c < kSize; ++c) product[r][c] += left[r][k] * right[k][c];
+      for (unsigned c = 0; c < kSize; ++c) sum[r][c] = std::fma(left[r][k], right[k][c], sum[r][c]);
     }
   }
   std::array<std::array<float, 2>, kLanes> result;
   for (unsigned lane = 0; lane < kLanes; ++lane) {
-    for (unsigned i = 0; i < 2; ++i) result[lane][i] = product[row_of(lane)][column_of(lane) + i];
+    for (unsigned i = 0; i < 2; ++i) result[lane][i] = sum[row_of(lane)][column_of(lane) + i];
   }
   std::memcpy(simdgroup.result, result.data(), sizeof result);
 }

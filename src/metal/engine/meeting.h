@@ -29,8 +29,8 @@ struct Geometry {
 // the scheduler fills `result`.
 struct alignas(64) Simdgroup {
   std::uint32_t waits[kLanes];  // 0: finished; else 1 + the index of the meeting point
-  alignas(64) std::byte given[512];
-  alignas(64) std::byte result[512];
+  alignas(64) std::byte given[1024];
+  alignas(64) std::byte result[1024];
 };
 
 // Lanes as bits.

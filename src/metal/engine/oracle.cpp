@@ -61,7 +61,8 @@ class OraclePipeline final : public Pipeline {
         source_(std::move(source)),
         code_(Code::load(kernel.object, source_.name)),
         kernel_(without_object(std::move(kernel))),
-        regroup_(kernel_.route == lower::Route::kThreadLoop && !sees_threadgroups(signature_, kernel_.threadgroup)) {}
+        regroup_((kernel_.route == lower::Route::kThreadLoop || kernel_.route == lower::Route::kSimdLoop) &&
+                 !kernel_.meets && !sees_threadgroups(signature_, kernel_.threadgroup)) {}
 
   const Signature& signature() const override { return signature_; }
   lower::Route route() const override { return kernel_.route; }
@@ -70,6 +71,7 @@ class OraclePipeline final : public Pipeline {
     if (launch.validate && !source_.options.validate) return validated().launch(launch, threads, group);
     check_threadgroup(group);
     check_bound(launch);
+    if (!takes(threads, group)) return for_any_simdgroups().launch(launch, threads, group);
     // Nobody can tell, and a long loop is worth more than many short ones.
     if (regroup_) group = {std::min<std::uint32_t>(threads[0], kThreadsPerTask), 1, 1};
     Geometry geometry{.grid = threads, .threadgroup = group, .groups = {}};
@@ -97,6 +99,13 @@ class OraclePipeline final : public Pipeline {
   }
 
  private:
+  // Whether this code is for launches of such threadgroups.
+  bool takes(Size threads, Size group) const {
+    if (kernel_.route != lower::Route::kSimdLoop && kernel_.route != lower::Route::kSimdCoroutines) return true;
+    return !kernel_.meets || source_.options.simdgroups == lower::Simdgroups::kAny ||
+           (threads[0] % kLanes == 0 && group[0] % kLanes == 0);
+  }
+
   // A Mac reads something or other where nothing is bound; here it would be a crash.
   void check_bound(const Launch& launch) const {
     for (const Argument& argument : signature_.arguments) {
@@ -115,7 +124,9 @@ class OraclePipeline final : public Pipeline {
   void run(void* const* bindings, const Geometry& geometry, std::size_t index, std::byte* memory) const {
     const Size group = geometry.group_at(index);
     clear(memory);
-    if (kernel_.route == lower::Route::kCoroutines) {
+    if (kernel_.route == lower::Route::kSimdCoroutines) {
+      run_simdgroups(reinterpret_cast<Spawn>(code_->entry()), bindings, geometry, group, memory);
+    } else if (kernel_.route == lower::Route::kCoroutines) {
       run_threadgroup(reinterpret_cast<Spawn>(code_->entry()), kernel_.points, bindings, geometry, group, memory);
     } else {
       reinterpret_cast<RunLoop>(code_->entry())(bindings, &geometry, group[0], group[1], group[2], memory);
@@ -154,6 +165,15 @@ class OraclePipeline final : public Pipeline {
     return *validated_;
   }
 
+  Pipeline& for_any_simdgroups() {
+    std::call_once(any_once_, [&] {
+      lower::LoweringOptions options = source_.options;
+      options.simdgroups = lower::Simdgroups::kAny;
+      any_ = source_.pipeline(options);
+    });
+    return *any_;
+  }
+
   static CompiledKernel without_object(CompiledKernel kernel) {
     kernel.object = {};
     return kernel;
@@ -166,6 +186,8 @@ class OraclePipeline final : public Pipeline {
   const bool regroup_;  // threads may be grouped as it suits the CPU
   std::once_flag validated_once_;
   std::shared_ptr<Pipeline> validated_;
+  std::once_flag any_once_;
+  std::shared_ptr<Pipeline> any_;  // the same kernel for simdgroups that are not whole
 };
 
 }  // namespace

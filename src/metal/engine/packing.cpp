@@ -111,6 +111,8 @@ lower::ValidationTable unpack_validation(Reader& in) {
 std::vector<std::byte> pack(const CompiledKernel& kernel) {
   Writer out;
   out.number(static_cast<std::uint64_t>(kernel.route));
+  out.number(kernel.meets ? 1 : 0);
+  out.text(kernel.declined);
   out.number(kernel.threadgroup.bytes);
   out.number(kernel.threadgroup.cleared.size());
   for (const auto& [offset, size] : kernel.threadgroup.cleared) {
@@ -135,6 +137,8 @@ std::optional<CompiledKernel> unpack(std::span<const std::byte> bytes) {
   Reader in(bytes);
   CompiledKernel kernel;
   kernel.route = static_cast<lower::Route>(in.number());
+  kernel.meets = in.number() != 0;
+  kernel.declined = in.text();
   kernel.threadgroup.bytes = in.number();
   for (std::uint64_t left = in.count(2 * sizeof(std::uint64_t)); left != 0; --left) {
     const std::uint64_t offset = in.number();

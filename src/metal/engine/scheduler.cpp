@@ -124,15 +124,38 @@ class Threadgroup {
   const std::uint32_t simdgroups_;
 };
 
-}  // namespace
-
-void run_threadgroup(Spawn spawn, std::span<const MeetingPoint> points, void* const* bindings, const Geometry& geometry,
-                     std::array<std::uint32_t, 3> group, std::byte* threadgroup_memory, Watcher* watcher) {
-  Workspace& workspace = Workspace::of_this_thread();
+std::uint32_t threads_of(const Geometry& geometry, std::array<std::uint32_t, 3> group) {
   std::uint32_t threads = 1;
   for (unsigned i = 0; i < 3; ++i) {
     threads *= std::min(geometry.threadgroup[i], geometry.grid[i] - group[i] * geometry.threadgroup[i]);
   }
+  return threads;
+}
+
+}  // namespace
+
+void run_simdgroups(Spawn spawn, void* const* bindings, const Geometry& geometry, std::array<std::uint32_t, 3> group,
+                    std::byte* threadgroup_memory) {
+  Workspace& workspace = Workspace::of_this_thread();
+  std::byte* frames = workspace.frames;
+  spawn(bindings, &geometry, group[0], group[1], group[2], workspace.threads.data(), workspace.simdgroups.get(),
+        &frames, threadgroup_memory);
+  const std::uint32_t count = (threads_of(geometry, group) + kLanes - 1) / kLanes;
+  for (bool waiting = true; waiting;) {
+    waiting = false;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      Coroutine* simdgroup = workspace.threads[i];
+      if (simdgroup->resume == nullptr) continue;  // it has ended
+      simdgroup->resume(simdgroup);
+      waiting = true;
+    }
+  }
+}
+
+void run_threadgroup(Spawn spawn, std::span<const MeetingPoint> points, void* const* bindings, const Geometry& geometry,
+                     std::array<std::uint32_t, 3> group, std::byte* threadgroup_memory, Watcher* watcher) {
+  Workspace& workspace = Workspace::of_this_thread();
+  const std::uint32_t threads = threads_of(geometry, group);
   Threadgroup work(points, workspace, threads, watcher);
   std::byte* frames = workspace.frames;
   spawn(bindings, &geometry, group[0], group[1], group[2], workspace.threads.data(), workspace.simdgroups.get(),

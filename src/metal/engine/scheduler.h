@@ -31,6 +31,10 @@ class Watcher {
   virtual void opens(std::span<const Simdgroup> simdgroups, std::uint32_t threads) = 0;
 };
 
+// Where a coroutine is a whole simdgroup: threads that wait can only do so at threadgroup barriers.
+void run_simdgroups(Spawn spawn, void* const* bindings, const Geometry& geometry, std::array<std::uint32_t, 3> group,
+                    std::byte* threadgroup_memory);
+
 // Lanes of a simdgroup that wait at the same point are its active set. Where lanes wait at different ones, the earliest
 // in the program goes first, so that lanes that diverged come together again. A threadgroup barrier opens once no
 // thread of the threadgroup can move otherwise.

@@ -39,8 +39,14 @@ class TieredPipeline final : public Pipeline {
 
  private:
   Pipeline& fast() {
-    std::call_once(once_, [&] { fast_ = source_.pipeline(source_.options); });
+    std::call_once(once_, [&] { fast_ = source_.pipeline(fast_options()); });
     return *fast_;
+  }
+
+  lower::LoweringOptions fast_options() const {
+    lower::LoweringOptions options = source_.options;
+    options.simdgroups = lower::Simdgroups::kWhole;
+    return options;
   }
 
   const engine::Source source_;

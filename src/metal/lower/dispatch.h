@@ -50,6 +50,9 @@ struct Parameter {
 // run(bindings, geometry, x, y, z, memory): for kernels whose threads never meet.
 void make_thread_loop(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters);
 
+// Loads of scalars passed by reference, which do not change while a kernel runs, are marked as such.
+void mark_unchanging(llvm::Function& kernel, std::span<const Parameter> parameters);
+
 // Orders the blocks such that lanes that diverged meet again as early as they can, and no lane begins a loop's next
 // round while others wait in this one.
 void order_meetings(llvm::Function& kernel);

@@ -55,12 +55,22 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   if (!narrow_matrices(*kernel, reason)) return refused(std::string("8x8 matrices: ") + reason);
 
   Lowered lowered;
-  const bool coroutines = options.force_coroutines || options.validate || has_meetings(module);
+  lowered.meets = has_meetings(module);
+  const bool coroutines = options.force_coroutines || options.validate || lowered.meets;
   lowered.route = coroutines ? Route::kCoroutines : Route::kThreadLoop;
   lowered.left_plain = options.soon && !coroutines && !has_loops(*kernel);
   std::vector<ThreadgroupVariable> variables;
   kernel = place_threadgroup_variables(module, kernel, lowered.threadgroup, variables);
-  if (lowered.route == Route::kCoroutines) {
+  bool simd = false;
+  if (options.simdgroups != Simdgroups::kNone && !options.validate) {
+    SimdRun run{};
+    lowered.declined = make_simd(module, kernel, parameters, options.simdgroups, target, run);
+    simd = lowered.declined.empty();
+    if (simd) lowered.route = run == SimdRun::kDirect ? Route::kSimdLoop : Route::kSimdCoroutines;
+  }
+  if (simd) {
+    lowered.left_plain = false;
+  } else if (lowered.route == Route::kCoroutines) {
     ThreadCode thread;
     lowered.refusal = make_coroutines(module, kernel, parameters, lowered.points, thread);
     if (!lowered.refusal.empty()) return lowered;
@@ -77,8 +87,15 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   llvm::raw_string_ostream out(broken);
   if (llvm::verifyModule(module, &out)) return refused("lowering left a broken module: " + out.str());
   use_whole_registers(module);
-  if (lowered.route == Route::kCoroutines) optimiser.split_coroutines(module);
-  if (!lowered.left_plain) optimiser.optimise(module);
+  if (simd) optimiser.tidy_vectors(module);
+  if (lowered.route == Route::kCoroutines || lowered.route == Route::kSimdCoroutines) {
+    optimiser.split_coroutines(module);
+  }
+  if (simd) {
+    optimiser.optimise_vectors(module);
+  } else if (!lowered.left_plain) {
+    optimiser.optimise(module);
+  }
   spell_out_bfloats(module);
   return lowered;
 }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "metal/lower/dispatch.h"
+#include "metal/lower/simd.h"
 #include "metal/lower/specialise.h"
 #include "metal/lower/validation.h"
 
@@ -18,11 +20,29 @@ namespace anymps::metal::lower {
 enum class Route {
   kThreadLoop,
   kCoroutines,
+  kSimdLoop,        // many lanes at once, called as a thread loop
+  kSimdCoroutines,  // a coroutine a simdgroup
 };
+
+constexpr std::string_view name_of(Route route) {
+  switch (route) {
+    case Route::kThreadLoop:
+      return "thread loop";
+    case Route::kCoroutines:
+      return "coroutines";
+    case Route::kSimdLoop:
+      return "simd loop";
+    case Route::kSimdCoroutines:
+      return "simd coroutines";
+  }
+  return "";
+}
 
 struct Lowered {
   std::string refusal;  // why it cannot be run; empty where it can
   Route route = Route::kThreadLoop;
+  bool meets = false;    // its threads meet
+  std::string declined;  // why it is not run many lanes at once, where that was asked for
   // It is wanted soon and has no loops, so that little is lost if nobody optimises it; here nobody has.
   bool left_plain = false;
   ThreadgroupLayout threadgroup;
@@ -32,9 +52,10 @@ struct Lowered {
 
 struct LoweringOptions {
   ConstantValues constants;
-  bool force_coroutines = false;  // to compare the routes
-  bool validate = false;          // with the sanitiser's calls; as coroutines
-  bool soon = false;              // in half the time or less, and slower: loops neither vectorised nor unrolled
+  bool force_coroutines = false;              // to compare the routes
+  bool validate = false;                      // with the sanitiser's calls; as coroutines
+  Simdgroups simdgroups = Simdgroups::kNone;  // many lanes at once, if it can be
+  bool soon = false;  // in half the time or less, and slower: loops neither vectorised nor unrolled
   // The CPU will be told so too: this is for what it does not compute by its own instructions.
   bool denormals_are_zero = false;
 };

@@ -8,7 +8,11 @@
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/IPO/GlobalOpt.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopRotation.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
@@ -58,6 +62,33 @@ void Optimiser::split_coroutines(llvm::Module& module) {
 
 void Optimiser::optimise(llvm::Module& module) {
   llvm::ModulePassManager passes = builder_.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+  run(passes, module);
+}
+
+void Optimiser::tidy_vectors(llvm::Module& module) {
+  llvm::ModulePassManager passes;
+  llvm::FunctionPassManager tidy;
+  tidy.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  tidy.addPass(llvm::EarlyCSEPass());
+  tidy.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
+  tidy.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(tidy)));
+  run(passes, module);
+}
+
+void Optimiser::optimise_vectors(llvm::Module& module) {
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::AlwaysInlinerPass());
+  passes.addPass(llvm::GlobalDCEPass());
+  llvm::FunctionPassManager rest;
+  rest.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  llvm::LoopPassManager hoist;
+  hoist.addPass(llvm::LoopRotatePass());
+  hoist.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  rest.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(hoist), /*UseMemorySSA=*/true));
+  rest.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
+  rest.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(rest)));
   run(passes, module);
 }
 

@@ -17,6 +17,10 @@ class Optimiser {
   // Before anything can unroll loops around places where a coroutine suspends: that takes seconds for a sort.
   void split_coroutines(llvm::Module& module);
   void optimise(llvm::Module& module);
+  // For what make_simd() wrote: variables become registers. Before coroutines are split, whose frames would hold them.
+  void tidy_vectors(llvm::Module& module);
+  // The rest of it, inlined; nothing here makes vectors of vectors.
+  void optimise_vectors(llvm::Module& module);
 
  private:
   void run(llvm::ModulePassManager& passes, llvm::Module& module);

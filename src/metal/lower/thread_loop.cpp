@@ -9,22 +9,6 @@
 namespace anymps::metal::lower {
 namespace {
 
-// Scalars passed by reference do not change while a kernel runs.
-void mark_unchanging(llvm::Function& kernel, std::span<const Parameter> parameters) {
-  llvm::SmallVector<llvm::Value*> work;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].unchanging) work.push_back(kernel.getArg(static_cast<unsigned>(i)));
-  }
-  while (!work.empty()) {
-    for (llvm::User* user : work.pop_back_val()->users()) {
-      if (llvm::isa<llvm::GetElementPtrInst>(user)) work.push_back(user);
-      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) {
-        load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(kernel.getContext(), {}));
-      }
-    }
-  }
-}
-
 llvm::MDNode* mark_independent(llvm::Function& kernel) {
   llvm::LLVMContext& context = kernel.getContext();
   llvm::MDNode* group = llvm::MDNode::getDistinct(context, {});
@@ -42,6 +26,21 @@ llvm::MDNode* mark_independent(llvm::Function& kernel) {
 }
 
 }  // namespace
+
+void mark_unchanging(llvm::Function& kernel, std::span<const Parameter> parameters) {
+  llvm::SmallVector<llvm::Value*> work;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].unchanging) work.push_back(kernel.getArg(static_cast<unsigned>(i)));
+  }
+  while (!work.empty()) {
+    for (llvm::User* user : work.pop_back_val()->users()) {
+      if (llvm::isa<llvm::GetElementPtrInst>(user)) work.push_back(user);
+      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) {
+        load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(kernel.getContext(), {}));
+      }
+    }
+  }
+}
 
 bool has_meetings(const llvm::Module& module) {
   for (const llvm::Function& function : module) {

@@ -20,10 +20,19 @@ ThreadsBuilder::ThreadsBuilder(llvm::Module& module, std::span<const Parameter> 
   run_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false), llvm::Function::ExternalLinkage,
                                 "run", module);
   run_->setDoesNotThrow();
+  begin(memory);
+}
+
+ThreadsBuilder::ThreadsBuilder(llvm::Function* function, std::span<const Parameter> parameters, unsigned memory)
+    : module_(*function->getParent()), parameters_(parameters), b_(function->getContext()), run_(function) {
+  begin(memory);
+}
+
+void ThreadsBuilder::begin(unsigned memory) {
   bindings_ = run_->getArg(0);
   geometry_ = run_->getArg(1);
   memory_ = run_->getArg(memory);
-  b_.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", run_));
+  b_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", run_));
   for (unsigned i = 0; i < 3; ++i) {
     group_[i] = run_->getArg(2 + i);
     grid_[i] = geometry_field(kGrid, i);
@@ -74,7 +83,7 @@ llvm::Value* ThreadsBuilder::parts(const Three& size, unsigned width) {
   return b_.CreateUDiv(b_.CreateAdd(threads, b_.getInt32(width - 1)), b_.getInt32(width));
 }
 
-llvm::Value* ThreadsBuilder::value_of(const Parameter& parameter, llvm::Type* type, const Three& position) {
+llvm::Value* ThreadsBuilder::value_of(const Parameter& parameter, llvm::Type* type, const Place& place) {
   llvm::Value* one = b_.getInt32(1);
   auto number = [&](llvm::Value* value) { return shaped(type, {value, one, one}); };
   switch (parameter.role) {
@@ -82,9 +91,9 @@ llvm::Value* ThreadsBuilder::value_of(const Parameter& parameter, llvm::Type* ty
     case Role::kThreadgroupBuffer:
       return nullptr;
     case Role::kPositionInGrid:
-      return shaped(type, position);
+      return shaped(type, place.position);
     case Role::kPositionInThreadgroup:
-      return shaped(type, within_);
+      return shaped(type, place.within);
     case Role::kThreadgroupPosition:
       return shaped(type, group_);
     case Role::kThreadgroupsPerGrid:
@@ -96,15 +105,15 @@ llvm::Value* ThreadsBuilder::value_of(const Parameter& parameter, llvm::Type* ty
     case Role::kFullThreadsPerThreadgroup:
       return shaped(type, full_);
     case Role::kIndexInThreadgroup:
-      return number(index_);
+      return number(place.index);
     case Role::kIndexInSimdgroup:
-      return number(b_.CreateAnd(index_, engine::kLanes - 1));
+      return number(place.lane);
     case Role::kSimdgroupIndex:
-      return number(b_.CreateUDiv(index_, b_.getInt32(engine::kLanes)));
+      return number(place.simdgroup);
     case Role::kIndexInQuadgroup:
-      return number(b_.CreateAnd(index_, 3));
+      return number(b_.CreateAnd(place.lane, 3));
     case Role::kQuadgroupIndex:
-      return number(b_.CreateLShr(index_, 2));
+      return number(b_.CreateLShr(place.index, 2));
     case Role::kThreadsPerSimdgroup:
       return number(b_.getInt32(engine::kLanes));
     case Role::kSimdgroupsPerThreadgroup:
@@ -120,15 +129,24 @@ llvm::Value* ThreadsBuilder::value_of(const Parameter& parameter, llvm::Type* ty
 }
 
 llvm::SmallVector<llvm::Value*> ThreadsBuilder::arguments(llvm::Function* kernel, const Three& position) {
-  for (unsigned i = 0; i < 3; ++i) within_[i] = b_.CreateSub(position[i], first_[i], "", true);
-  index_ =
-      b_.CreateAdd(within_[0], b_.CreateMul(size_[0], b_.CreateAdd(within_[1], b_.CreateMul(size_[1], within_[2]))));
+  Place place;
+  place.position = position;
+  for (unsigned i = 0; i < 3; ++i) place.within[i] = b_.CreateSub(position[i], first_[i], "", true);
+  const Three& at = place.within;
+  place.index = b_.CreateAdd(at[0], b_.CreateMul(size_[0], b_.CreateAdd(at[1], b_.CreateMul(size_[1], at[2]))));
+  place.simdgroup = b_.CreateUDiv(place.index, b_.getInt32(engine::kLanes));
+  place.lane = b_.CreateAnd(place.index, engine::kLanes - 1);
+  return arguments(kernel, place);
+}
+
+llvm::SmallVector<llvm::Value*> ThreadsBuilder::arguments(llvm::Function* kernel, const Place& place) {
+  index_ = place.index;
   llvm::SmallVector<llvm::Value*> values;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     llvm::Type* type = kernel->getArg(static_cast<unsigned>(i))->getType();
     llvm::Value* value = pointers_[i];
     if (value == nullptr) {
-      value = value_of(parameters_[i], type, position);
+      value = value_of(parameters_[i], type, place);
     } else if (value->getType() != type) {
       value = b_.CreateAddrSpaceCast(value, type);
     }
@@ -138,14 +156,14 @@ llvm::SmallVector<llvm::Value*> ThreadsBuilder::arguments(llvm::Function* kernel
   return values;
 }
 
-void ThreadsBuilder::loops(llvm::function_ref<void(const Three& position)> body, llvm::MDNode* parallel) {
+void ThreadsBuilder::rows(llvm::function_ref<void(const Three& first, llvm::Value* last)> body) {
   llvm::LLVMContext& context = module_.getContext();
   std::array<llvm::BasicBlock*, 3> head;
   std::array<llvm::BasicBlock*, 3> done;
   std::array<llvm::PHINode*, 3> counter;
   Three last;
   for (unsigned i = 0; i < 3; ++i) last[i] = b_.CreateAdd(first_[i], size_[i], "", true);
-  for (unsigned i = 3; i-- > 0;) {
+  for (unsigned i = 3; i-- > 1;) {
     llvm::BasicBlock* before = b_.GetInsertBlock();
     head[i] = llvm::BasicBlock::Create(context, "loop", run_);
     done[i] = llvm::BasicBlock::Create(context, "done", run_);
@@ -154,15 +172,32 @@ void ThreadsBuilder::loops(llvm::function_ref<void(const Three& position)> body,
     counter[i] = b_.CreatePHI(b_.getInt32Ty(), 2);
     counter[i]->addIncoming(first_[i], before);
   }
-  body({counter[0], counter[1], counter[2]});
-  for (unsigned i = 0; i < 3; ++i) {
+  body({first_[0], counter[1], counter[2]}, last[0]);
+  for (unsigned i = 1; i < 3; ++i) {
     llvm::Value* next = b_.CreateAdd(counter[i], b_.getInt32(1), "", true);
     counter[i]->addIncoming(next, b_.GetInsertBlock());
-    llvm::BranchInst* branch = b_.CreateCondBr(b_.CreateICmpULT(next, last[i]), head[i], done[i]);
-    if (i == 0 && parallel != nullptr) branch->setMetadata(llvm::LLVMContext::MD_loop, parallel);
+    b_.CreateCondBr(b_.CreateICmpULT(next, last[i]), head[i], done[i]);
     b_.SetInsertPoint(done[i]);
   }
   b_.CreateRetVoid();
+}
+
+void ThreadsBuilder::loops(llvm::function_ref<void(const Three& position)> body, llvm::MDNode* parallel) {
+  rows([&](const Three& first, llvm::Value* last) {
+    llvm::BasicBlock* before = b_.GetInsertBlock();
+    llvm::BasicBlock* head = llvm::BasicBlock::Create(module_.getContext(), "loop", run_);
+    llvm::BasicBlock* done = llvm::BasicBlock::Create(module_.getContext(), "done", run_);
+    b_.CreateCondBr(b_.CreateICmpULT(first[0], last), head, done);
+    b_.SetInsertPoint(head);
+    llvm::PHINode* counter = b_.CreatePHI(b_.getInt32Ty(), 2);
+    counter->addIncoming(first[0], before);
+    body({counter, first[1], first[2]});
+    llvm::Value* next = b_.CreateAdd(counter, b_.getInt32(1), "", true);
+    counter->addIncoming(next, b_.GetInsertBlock());
+    llvm::BranchInst* branch = b_.CreateCondBr(b_.CreateICmpULT(next, last), head, done);
+    if (parallel != nullptr) branch->setMetadata(llvm::LLVMContext::MD_loop, parallel);
+    b_.SetInsertPoint(done);
+  });
 }
 
 }  // namespace anymps::metal::lower

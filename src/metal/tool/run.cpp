@@ -195,7 +195,7 @@ std::string run_as_json(const FunctionEntry& function, std::span<const std::stri
                       {"kernel", json::fixUTF8(function.name)},
                       {"threads", json::Array(request.threads)},
                       {"group", json::Array(group)},
-                      {"route", pipeline->route() == lower::Route::kThreadLoop ? "thread loop" : "coroutines"},
+                      {"route", std::string(lower::name_of(pipeline->route()))},
                       {"validated", request.validate},
                       {"compile_ms", compiling},
                       {"outputs", take_outputs(request, bound)},

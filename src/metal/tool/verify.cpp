@@ -27,7 +27,7 @@ llvm::json::Object verify(const FunctionEntry& function) {
   const double began = thread_milliseconds();
   try {
     const engine::CompiledKernel kernel = engine::compile_kernel(function.bitcode, function.name, {});
-    entry["route"] = kernel.route == lower::Route::kThreadLoop ? "thread loop" : "coroutines";
+    entry["route"] = std::string(lower::name_of(kernel.route));
     entry["ms"] = thread_milliseconds() - began;
     entry["bytes"] = static_cast<std::int64_t>(kernel.object.size());
   } catch (const std::exception& error) {

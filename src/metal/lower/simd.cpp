@@ -1,0 +1,365 @@
+#include "metal/lower/simd.h"
+
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include "metal/lower/simd_prepare.h"
+#include "metal/lower/simd_writer.h"
+#include "metal/lower/threads.h"
+
+namespace anymps::metal::lower {
+namespace {
+
+using simd::Abilities;
+using simd::Decline;
+using simd::Facts;
+using simd::Surroundings;
+using simd::Thread;
+using simd::Writer;
+
+constexpr std::uint64_t kFrameAlignment = 64;
+
+// Functions that are on the way to "run" take these, in this order, and then more.
+enum Common : unsigned { kBindings, kGeometry, kGroupX, kGroupY, kGroupZ, kMemory, kCommon };
+
+struct Cpu {
+  Abilities abilities;
+  unsigned floats = 4;  // in a register
+};
+
+Cpu cpu_of(const llvm::TargetMachine& target) {
+  Cpu cpu;
+  const llvm::MCSubtargetInfo& info = *target.getMCSubtargetInfo();
+  if (!target.getTargetTriple().isX86()) return cpu;
+  const bool avx2 = info.checkFeatures("+avx2");
+  const bool avx512 = info.checkFeatures("+avx512f") && info.checkFeatures("+avx512vl");
+  cpu.floats = avx512 ? 16 : avx2 ? 8 : 4;
+  cpu.abilities.masked_words = avx2;
+  cpu.abilities.masked_bytes = avx512 && info.checkFeatures("+avx512bw");
+  cpu.abilities.gather = avx512;
+  cpu.abilities.scatter = avx512;
+  return cpu;
+}
+
+bool calls(const llvm::Function& function, llvm::StringRef prefix) {
+  for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+    const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    if (call == nullptr || call->getCalledFunction() == nullptr) continue;
+    if (call->getCalledFunction()->getName().starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+class SimdMaker {
+ public:
+  SimdMaker(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters, Simdgroups simdgroups,
+            llvm::TargetMachine& target)
+      : module_(module),
+        context_(module.getContext()),
+        kernel_(kernel),
+        parameters_(parameters),
+        any_(simdgroups == Simdgroups::kAny),
+        target_(target),
+        cpu_(cpu_of(target)),
+        meets_(has_meetings(module)) {}
+
+  SimdRun make() {
+    const bool barriers = meets_ && calls(*kernel_, "air.wg.barrier");
+    // Lanes that never meet are as many as suit the registers: two for each vector, to have work while one waits.
+    const unsigned lanes = meets_ ? engine::kLanes : cpu_.floats * 2;
+    mark_unchanging(*kernel_, parameters_);
+    one_ = make_thread("thread");
+    simd::prepare(*one_, target_);
+    llvm::ValueToValueMapTy map;
+    Thread thread{llvm::CloneFunction(one_, map), lanes};
+    made_.push_back(thread.function);
+    simd::spread_variables(thread);
+    const Facts facts(thread, /*guards=*/!meets_);
+    if (meets_) {
+      make_simdgroups(thread, facts, barriers);
+    } else {
+      make_rows(thread, facts);
+    }
+    thread.function->eraseFromParent();
+    return barriers ? SimdRun::kCoroutines : SimdRun::kDirect;
+  }
+
+  void take_back() {
+    for (llvm::Function* function : made_) function->deleteBody();
+    for (llvm::Function* function : llvm::reverse(made_)) {
+      function->replaceAllUsesWith(llvm::PoisonValue::get(function->getType()));
+      function->eraseFromParent();
+    }
+  }
+
+ private:
+  llvm::SmallVector<llvm::Type*> common_types() {
+    llvm::Type* pointer = llvm::PointerType::get(context_, 0);
+    llvm::Type* number = llvm::Type::getInt32Ty(context_);
+    return {pointer, pointer, number, number, number, pointer};
+  }
+
+  llvm::Function* function(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> types) {
+    auto* made = llvm::Function::Create(llvm::FunctionType::get(result, types, false), llvm::Function::InternalLinkage,
+                                        name, module_);
+    made->setDoesNotThrow();
+    made_.push_back(made);
+    return made;
+  }
+
+  // A thread as a function of where its lanes begin and which one it is. Threads of rows are given (x, y, z) of the
+  // grid, others the index in their threadgroup.
+  llvm::Function* make_thread(const char* name) {
+    llvm::SmallVector<llvm::Type*> types = common_types();
+    llvm::Type* number = llvm::Type::getInt32Ty(context_);
+    types.append(meets_ ? 2 : 4, number);
+    llvm::Function* thread = function(name, llvm::Type::getVoidTy(context_), types);
+    ThreadsBuilder threads(thread, parameters_, kMemory);
+    llvm::IRBuilder<>& b = threads.b();
+    llvm::Value* lane = thread->getArg(thread->arg_size() - 1);
+    llvm::SmallVector<llvm::Value*> arguments;
+    if (!meets_) {
+      arguments = threads.arguments(kernel_, Three{b.CreateAdd(thread->getArg(kCommon), lane, "", /*HasNUW=*/true),
+                                                   thread->getArg(kCommon + 1), thread->getArg(kCommon + 2)});
+    } else {
+      arguments = threads.arguments(kernel_, place_in_threadgroup(threads, thread->getArg(kCommon), lane));
+    }
+    llvm::CallInst* call = b.CreateCall(kernel_, arguments);
+    b.CreateRetVoid();
+    llvm::InlineFunctionInfo inlined;
+    const llvm::InlineResult result = llvm::InlineFunction(*call, inlined);
+    if (!result.isSuccess()) throw Decline{"a kernel that cannot be inlined"};
+    return thread;
+  }
+
+  Place place_in_threadgroup(ThreadsBuilder& threads, llvm::Value* base, llvm::Value* lane) {
+    llvm::IRBuilder<>& b = threads.b();
+    const Three& size = threads.size();
+    Place place;
+    place.index = b.CreateAdd(base, lane, "", /*HasNUW=*/true, /*HasNSW=*/true);
+    place.simdgroup = b.CreateUDiv(base, b.getInt32(engine::kLanes));
+    place.lane = lane;
+    llvm::Value* index = any_ ? place.index : base;
+    place.within[0] = b.CreateURem(index, size[0]);
+    llvm::Value* row = b.CreateUDiv(index, size[0]);
+    place.within[1] = b.CreateURem(row, size[1]);
+    place.within[2] = b.CreateUDiv(row, size[1]);
+    for (unsigned i = 0; i < 3; ++i) {
+      place.position[i] = b.CreateAdd(threads.first()[i], place.within[i], "", /*HasNUW=*/true);
+    }
+    if (any_) return place;
+    place.within[0] = b.CreateAdd(place.within[0], lane, "", /*HasNUW=*/true, /*HasNSW=*/true);
+    place.position[0] = b.CreateAdd(place.position[0], lane, "", /*HasNUW=*/true);
+    return place;
+  }
+
+  llvm::SmallVector<llvm::Value*> arguments_of(llvm::Function* function) {
+    llvm::SmallVector<llvm::Value*> values;
+    for (llvm::Argument& argument : function->args()) values.push_back(&argument);
+    return values;
+  }
+
+  // Rows of threads that never meet, and the ends of rows one by one.
+  void make_rows(const Thread& thread, const Facts& facts) {
+    llvm::SmallVector<llvm::Type*> types = common_types();
+    types.append(3, llvm::Type::getInt32Ty(context_));
+    llvm::Function* lanes = function("lanes", llvm::Type::getVoidTy(context_), types);
+    llvm::BasicBlock* entry = llvm::BasicBlock::Create(context_, "entry", lanes);
+    llvm::BasicBlock* one_by_one = nullptr;
+    Surroundings surroundings;
+    surroundings.end = [](llvm::IRBuilder<>& b) { b.CreateRetVoid(); };
+    surroundings.one_by_one = [&] {
+      if (one_by_one == nullptr) one_by_one = make_one_by_one(*lanes, thread.lanes);
+      return one_by_one;
+    };
+    Writer(thread, facts, cpu_.abilities, surroundings, *lanes, arguments_of(lanes), nullptr).write(entry);
+    lanes->addFnAttr(llvm::Attribute::AlwaysInline);
+    one_->addFnAttr(llvm::Attribute::NoInline);
+
+    ThreadsBuilder threads(module_, parameters_, {llvm::PointerType::get(context_, 0)}, kMemory);
+    llvm::IRBuilder<>& b = threads.b();
+    threads.rows([&](const Three& first, llvm::Value* last) {
+      llvm::SmallVector<llvm::Value*> values = arguments_of(threads.run());
+      values.append({first[0], first[1], first[2]});
+      llvm::Value* step = b.getInt32(thread.lanes);
+      llvm::Value* count = b.CreateSub(last, first[0]);
+      llvm::Value* whole = b.CreateAdd(first[0], b.CreateSub(count, b.CreateURem(count, step)));
+      const auto loop = [&](llvm::Value* from, llvm::Value* to, llvm::Value* by,
+                            llvm::function_ref<void(llvm::Value * x)> body) {
+        llvm::BasicBlock* before = b.GetInsertBlock();
+        auto* head = llvm::BasicBlock::Create(context_, "row", threads.run());
+        auto* done = llvm::BasicBlock::Create(context_, "rowed", threads.run());
+        b.CreateCondBr(b.CreateICmpULT(from, to), head, done);
+        b.SetInsertPoint(head);
+        llvm::PHINode* x = b.CreatePHI(b.getInt32Ty(), 2);
+        x->addIncoming(from, before);
+        body(x);
+        llvm::Value* next = b.CreateAdd(x, by, "", /*HasNUW=*/true);
+        x->addIncoming(next, b.GetInsertBlock());
+        b.CreateCondBr(b.CreateICmpULT(next, to), head, done);
+        b.SetInsertPoint(done);
+      };
+      loop(first[0], whole, step, [&](llvm::Value* x) {
+        values[kCommon] = x;
+        b.CreateCall(lanes, values);
+      });
+      loop(whole, last, b.getInt32(1), [&](llvm::Value* x) {
+        values[kCommon] = x;
+        llvm::SmallVector<llvm::Value*> with_lane = values;
+        with_lane.push_back(b.getInt32(0));
+        b.CreateCall(one_, with_lane);
+      });
+    });
+  }
+
+  llvm::BasicBlock* make_one_by_one(llvm::Function& lanes, unsigned count) {
+    auto* head = llvm::BasicBlock::Create(context_, "each", &lanes);
+    auto* loop = llvm::BasicBlock::Create(context_, "each", &lanes);
+    auto* done = llvm::BasicBlock::Create(context_, "all", &lanes);
+    llvm::IRBuilder<> b(head);
+    b.CreateBr(loop);
+    b.SetInsertPoint(loop);
+    llvm::PHINode* lane = b.CreatePHI(b.getInt32Ty(), 2);
+    lane->addIncoming(b.getInt32(0), head);
+    llvm::SmallVector<llvm::Value*> values = arguments_of(&lanes);
+    values.push_back(lane);
+    b.CreateCall(one_, values);
+    llvm::Value* next = b.CreateAdd(lane, b.getInt32(1));
+    lane->addIncoming(next, loop);
+    b.CreateCondBr(b.CreateICmpULT(next, b.getInt32(count)), loop, done);
+    b.SetInsertPoint(done);
+    b.CreateRetVoid();
+    return head;
+  }
+
+  // Simdgroups, each of which is a coroutine where there are barriers.
+  void make_simdgroups(const Thread& thread, const Facts& facts, bool barriers) {
+    llvm::Type* pointer = llvm::PointerType::get(context_, 0);
+    llvm::Type* number = llvm::Type::getInt32Ty(context_);
+    llvm::SmallVector<llvm::Type*> types = common_types();
+    types.append({number, number});  // the index of its first thread, and how many the threadgroup has
+    if (barriers) types.push_back(pointer);
+    llvm::Function* simdgroup = function("simdgroup", barriers ? pointer : llvm::Type::getVoidTy(context_), types);
+    llvm::BasicBlock* entry = llvm::BasicBlock::Create(context_, "entry", simdgroup);
+    llvm::IRBuilder<> b(entry);
+    llvm::Value* active = nullptr;
+    if (any_) {
+      auto* lanes = llvm::FixedVectorType::get(number, engine::kLanes);
+      llvm::SmallVector<llvm::Constant*> counted;
+      for (unsigned i = 0; i < engine::kLanes; ++i) counted.push_back(b.getInt32(i));
+      llvm::Value* left = b.CreateSub(simdgroup->getArg(kCommon + 1), simdgroup->getArg(kCommon));
+      active = b.CreateICmpULT(llvm::ConstantVector::get(counted), b.CreateVectorSplat(lanes->getNumElements(), left));
+    }
+    Surroundings surroundings;
+    llvm::BasicBlock* suspended = nullptr;
+    if (barriers) {
+      suspended = llvm::BasicBlock::Create(context_, "suspended", simdgroup);
+      make_coroutine(b, *simdgroup, suspended);
+      surroundings.barrier = [&](llvm::IRBuilder<>& at) { suspend(at, *simdgroup, suspended, /*last=*/false); };
+      surroundings.end = [&](llvm::IRBuilder<>& at) {
+        suspend(at, *simdgroup, suspended, /*last=*/true);
+        at.CreateUnreachable();
+      };
+    } else {
+      surroundings.end = [](llvm::IRBuilder<>& at) { at.CreateRetVoid(); };
+    }
+    llvm::SmallVector<llvm::Value*> arguments = arguments_of(simdgroup);
+    arguments.resize(kCommon + 1);
+    Writer(thread, facts, cpu_.abilities, surroundings, *simdgroup, arguments, active).write(entry);
+    one_->eraseFromParent();
+    llvm::erase(made_, one_);
+    make_run(simdgroup, barriers);
+  }
+
+  void make_run(llvm::Function* simdgroup, bool barriers) {
+    llvm::Type* pointer = llvm::PointerType::get(context_, 0);
+    constexpr unsigned kThreads = 5;
+    constexpr unsigned kFrames = 7;
+    constexpr unsigned kMemoryOfCoroutines = 8;
+    const unsigned memory = barriers ? kMemoryOfCoroutines : kMemory;
+    llvm::SmallVector<llvm::Type*> more(barriers ? 4 : 1, pointer);
+    ThreadsBuilder threads(module_, parameters_, more, memory);
+    llvm::IRBuilder<>& b = threads.b();
+    llvm::Function* run = threads.run();
+    const Three& size = threads.size();
+    llvm::Value* count = b.CreateMul(size[0], b.CreateMul(size[1], size[2]));
+    llvm::BasicBlock* before = b.GetInsertBlock();
+    auto* head = llvm::BasicBlock::Create(context_, "simdgroup", run);
+    auto* done = llvm::BasicBlock::Create(context_, "done", run);
+    b.CreateCondBr(b.CreateIsNotNull(count), head, done);
+    b.SetInsertPoint(head);
+    llvm::PHINode* base = b.CreatePHI(b.getInt32Ty(), 2);
+    base->addIncoming(b.getInt32(0), before);
+    llvm::SmallVector<llvm::Value*> values;
+    for (unsigned i = 0; i < kMemory; ++i) values.push_back(run->getArg(i));
+    values.append({run->getArg(memory), base, count});
+    if (barriers) values.push_back(run->getArg(kFrames));
+    llvm::Value* handle = b.CreateCall(simdgroup, values);
+    if (barriers) {
+      llvm::Value* index = b.CreateZExt(b.CreateUDiv(base, b.getInt32(engine::kLanes)), b.getInt64Ty());
+      b.CreateStore(handle, b.CreateInBoundsGEP(b.getPtrTy(), run->getArg(kThreads), index));
+    }
+    llvm::Value* next = b.CreateAdd(base, b.getInt32(engine::kLanes));
+    base->addIncoming(next, b.GetInsertBlock());
+    b.CreateCondBr(b.CreateICmpULT(next, count), head, done);
+    b.SetInsertPoint(done);
+    b.CreateRetVoid();
+  }
+
+  void make_coroutine(llvm::IRBuilder<>& b, llvm::Function& simdgroup, llvm::BasicBlock* suspended) {
+    simdgroup.setPresplitCoroutine();
+    llvm::Value* frames = simdgroup.getArg(simdgroup.arg_size() - 1);
+    llvm::Value* null = llvm::ConstantPointerNull::get(b.getPtrTy());
+    llvm::Value* id = b.CreateIntrinsic(llvm::Intrinsic::coro_id, {}, {b.getInt32(kFrameAlignment), null, null, null});
+    llvm::Value* size = b.CreateIntrinsic(llvm::Intrinsic::coro_size, {b.getInt64Ty()}, {});
+    size = b.CreateAnd(b.CreateAdd(size, b.getInt64(kFrameAlignment - 1)), b.getInt64(~(kFrameAlignment - 1)));
+    llvm::Value* frame = b.CreateLoad(b.getPtrTy(), frames);
+    b.CreateStore(b.CreateInBoundsGEP(b.getInt8Ty(), frame, size), frames);
+    llvm::Value* handle = b.CreateIntrinsic(llvm::Intrinsic::coro_begin, {}, {id, frame});
+    llvm::IRBuilder<> end(suspended);
+    end.CreateIntrinsic(llvm::Intrinsic::coro_end, {}, {handle, b.getFalse(), llvm::ConstantTokenNone::get(context_)});
+    end.CreateRet(handle);
+  }
+
+  void suspend(llvm::IRBuilder<>& b, llvm::Function& simdgroup, llvm::BasicBlock* suspended, bool last) {
+    auto* rest = llvm::BasicBlock::Create(context_, "resumed", &simdgroup);
+    llvm::Value* state =
+        b.CreateIntrinsic(llvm::Intrinsic::coro_suspend, {}, {llvm::ConstantTokenNone::get(context_), b.getInt1(last)});
+    llvm::SwitchInst* choice = b.CreateSwitch(state, suspended, 2);
+    choice->addCase(b.getInt8(0), rest);
+    choice->addCase(b.getInt8(1), suspended);
+    b.SetInsertPoint(rest);
+  }
+
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  llvm::Function* kernel_;
+  std::span<const Parameter> parameters_;
+  const bool any_;
+  llvm::TargetMachine& target_;
+  const Cpu cpu_;
+  const bool meets_;
+  llvm::Function* one_ = nullptr;
+  llvm::SmallVector<llvm::Function*> made_;
+};
+
+}  // namespace
+
+std::string make_simd(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters,
+                      Simdgroups simdgroups, llvm::TargetMachine& target, SimdRun& run) {
+  SimdMaker maker(module, kernel, parameters, simdgroups, target);
+  try {
+    run = maker.make();
+  } catch (const Decline& decline) {
+    maker.take_back();
+    return decline.why;
+  }
+  kernel->eraseFromParent();
+  return "";
+}
+
+}  // namespace anymps::metal::lower

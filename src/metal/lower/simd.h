@@ -1,0 +1,34 @@
+// Many lanes at once: a kernel becomes a program of vectors, whole functions with branches and loops. This is the list
+// of its passes, in order; the oracle takes what one of them declines.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "metal/lower/dispatch.h"
+
+namespace llvm {
+class TargetMachine;
+}
+
+namespace anymps::metal::lower {
+
+// What the launches are like that the code is for.
+enum class Simdgroups : std::uint8_t {
+  kNone,   // do not try
+  kWhole,  // whole simdgroups, of threads that lie side by side along x
+  kAny,    // any threadgroups; slower
+};
+
+// How the code is to be called.
+enum class SimdRun : std::uint8_t {
+  kDirect,      // as make_thread_loop()'s: threads that meet, if at all, within their simdgroup
+  kCoroutines,  // engine::Spawn, for a coroutine a simdgroup
+};
+
+// As make_thread_loop() and make_coroutines(): writes "run". Where it declines, it returns the reason and leaves the
+// kernel as it was.
+std::string make_simd(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters,
+                      Simdgroups simdgroups, llvm::TargetMachine& target, SimdRun& run);
+
+}  // namespace anymps::metal::lower

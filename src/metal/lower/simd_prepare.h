@@ -1,0 +1,19 @@
+// Gives a thread's code the form that the passes behind this one expect.
+#pragma once
+
+#include "metal/lower/simd_facts.h"
+
+namespace llvm {
+class TargetMachine;
+}
+
+namespace anymps::metal::lower::simd {
+
+// One way out, branches of two ways, loops with one entry and one latch, and a phi for what leaves a loop.
+void prepare(llvm::Function& function, llvm::TargetMachine& target);
+
+// A thread's own arrays become arrays of all lanes: element by element where every access is to one kind of element, so
+// that what lanes access together lies together; lane by lane otherwise.
+void spread_variables(const Thread& thread);
+
+}  // namespace anymps::metal::lower::simd
