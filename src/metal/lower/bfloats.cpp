@@ -44,6 +44,20 @@ class Words {
     return b_.CreateBitCast(bits, with_scalar(type, b_.getFloatTy()));
   }
 
+  // To nearest, ties to even, the same on every CPU: not all have an instruction for it, and one that does takes
+  // denormals for zero.
+  llvm::Value* narrow(llvm::Value* value) {
+    llvm::Type* type = value->getType();
+    llvm::Type* number = with_scalar(type, b_.getInt32Ty());
+    const auto constant = [&](std::uint64_t bits) { return llvm::ConstantInt::get(number, bits); };
+    llvm::Value* bits = b_.CreateBitCast(value, number);
+    llvm::Value* odd = b_.CreateAnd(b_.CreateLShr(bits, 16), constant(1));
+    llvm::Value* rounded = b_.CreateLShr(b_.CreateAdd(bits, b_.CreateAdd(odd, constant(0x7FFF))), 16);
+    llvm::Value* quiet = b_.CreateOr(b_.CreateLShr(bits, 16), constant(0x40));
+    llvm::Value* chosen = b_.CreateSelect(b_.CreateFCmpUNO(value, value), quiet, rounded);
+    return b_.CreateTrunc(chosen, with_scalar(type, b_.getInt16Ty()));
+  }
+
   void replace(llvm::Instruction& instruction, llvm::Value* by) {
     if (is_bfloat(instruction.getType())) {
       words_[&instruction] = by;
@@ -108,6 +122,15 @@ class Words {
                              wide(operand(1)));
       case llvm::Instruction::FPExt:
         return b_.CreateFPExt(wide(operand(0)), type);
+      case llvm::Instruction::FPTrunc:
+        if (!operand(0)->getType()->getScalarType()->isFloatTy()) return nullptr;
+        return narrow(operand(0));
+      case llvm::Instruction::FAdd:
+      case llvm::Instruction::FSub:
+      case llvm::Instruction::FMul:
+      case llvm::Instruction::FDiv:
+        return narrow(b_.CreateBinOp(llvm::cast<llvm::BinaryOperator>(instruction).getOpcode(), wide(operand(0)),
+                                     wide(operand(1))));
       default:
         return nullptr;
     }

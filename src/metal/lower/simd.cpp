@@ -22,6 +22,8 @@ using simd::Thread;
 using simd::Writer;
 
 constexpr std::uint64_t kFrameAlignment = 64;
+// Instructions of a thread, times the registers that a vector takes.
+constexpr unsigned kMost = 20000;
 
 // Functions that are on the way to "run" take these, in this order, and then more.
 enum Common : unsigned { kBindings, kGeometry, kGroupX, kGroupY, kGroupZ, kMemory, kCommon };
@@ -42,6 +44,7 @@ Cpu cpu_of(const llvm::TargetMachine& target) {
   cpu.abilities.masked_bytes = avx512 && info.checkFeatures("+avx512bw");
   cpu.abilities.gather = avx512;
   cpu.abilities.scatter = avx512;
+  cpu.abilities.bit_masks = avx512;
   return cpu;
 }
 
@@ -73,7 +76,11 @@ class SimdMaker {
     const unsigned lanes = meets_ ? engine::kLanes : cpu_.floats * 2;
     mark_unchanging(*kernel_, parameters_);
     one_ = make_thread("thread");
-    simd::prepare(*one_, target_);
+    // Where a vector takes many registers, the arrays that unrolling would make registers of are in memory anyway.
+    simd::prepare(*one_, target_, /*unroll=*/lanes <= 2 * cpu_.floats);
+    // Seconds of compiling for what LLVM's register allocator then spills anyway.
+    if (one_->getInstructionCount() * lanes / cpu_.floats > kMost) throw Decline{"it is too large"};
+    ;
     llvm::ValueToValueMapTy map;
     Thread thread{llvm::CloneFunction(one_, map), lanes};
     made_.push_back(thread.function);

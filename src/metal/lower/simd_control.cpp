@@ -163,7 +163,7 @@ void Writer::write_node(Level& level, unsigned index) {
   const bool whole = facts_.whole(node.original);
   if (!node.pending.empty() && !whole && index != 0 && (node.loop != nullptr || worth_skipping(*node.original))) {
     const bool own = lanes == node.original;
-    llvm::Value* here = b_.CreateLoad(mask_type(), mask_variable(own ? arriving_ : running_, lanes));
+    llvm::Value* here = kept(mask_type(), mask_variable(own ? arriving_ : running_, lanes));
     llvm::BasicBlock* body = block(node.original->getName() + ".some");
     b_.CreateCondBr(any(here), body, go(level, node.pending));
     b_.SetInsertPoint(body);
@@ -178,11 +178,11 @@ void Writer::write_node(Level& level, unsigned index) {
     mask_ = active_;
   } else if (lanes == node.original) {
     llvm::AllocaInst* arriving = mask_variable(arriving_, lanes);
-    mask_ = b_.CreateLoad(mask_type(), arriving);
-    b_.CreateStore(llvm::Constant::getNullValue(mask_type()), arriving);
-    b_.CreateStore(mask_, mask_variable(running_, lanes));
+    mask_ = kept(mask_type(), arriving);
+    keep(llvm::Constant::getNullValue(mask_type()), arriving);
+    keep(mask_, mask_variable(running_, lanes));
   } else {
-    mask_ = b_.CreateLoad(mask_type(), mask_variable(running_, lanes));
+    mask_ = kept(mask_type(), mask_variable(running_, lanes));
   }
   write_phis(*node.original);
   for (const llvm::Instruction& instruction : *node.original) {
@@ -193,7 +193,7 @@ void Writer::write_node(Level& level, unsigned index) {
 
 // Another round while some lane wants one.
 void Writer::write_loop_end(Level& level) {
-  llvm::Value* again = b_.CreateLoad(mask_type(), mask_variable(arriving_, level.loop->getHeader()));
+  llvm::Value* again = kept(mask_type(), mask_variable(arriving_, level.loop->getHeader()));
   llvm::SmallVector<llvm::BasicBlock*> exits;
   level.loop->getUniqueExitBlocks(exits);
   if (exits.empty()) throw Decline{"a loop without an end"};
@@ -206,9 +206,9 @@ llvm::AllocaInst* Writer::mask_variable(llvm::DenseMap<const llvm::BasicBlock*, 
                                         const llvm::BasicBlock* original) {
   llvm::AllocaInst*& place = variables[original];
   if (place == nullptr) {
-    place = variable(mask_type());
+    place = variable(kept_type(mask_type()));
     llvm::IRBuilder<>(place->getParent(), std::next(place->getIterator()))
-        .CreateStore(llvm::Constant::getNullValue(mask_type()), place);
+        .CreateStore(llvm::Constant::getNullValue(place->getAllocatedType()), place);
   }
   return place;
 }
@@ -222,7 +222,9 @@ llvm::AllocaInst* Writer::phi_variable(const llvm::PHINode& phi) {
 llvm::SmallVector<llvm::AllocaInst*, 4>& Writer::phi_variables(const llvm::PHINode& phi) {
   auto& places = phi_vectors_[&phi];
   if (places.empty()) {
-    for (const Leaf& leaf : leaves_of(phi.getType(), layout_)) places.push_back(variable(lanes_of(leaf.type)));
+    for (const Leaf& leaf : leaves_of(phi.getType(), layout_)) {
+      places.push_back(variable(kept_type(lanes_of(leaf.type))));
+    }
   }
   return places;
 }
@@ -234,9 +236,9 @@ void Writer::write_phis(const llvm::BasicBlock& original) {
       continue;
     }
     Vectors values;
-    for (llvm::AllocaInst* place : phi_variables(phi)) {
-      values.push_back(b_.CreateLoad(place->getAllocatedType(), place));
-    }
+    const Leaves leaves = leaves_of(phi.getType(), layout_);
+    const auto& places = phi_variables(phi);
+    for (unsigned i = 0; i < places.size(); ++i) values.push_back(kept(lanes_of(leaves[i].type), places[i]));
     define(phi, values);
   }
 }
@@ -246,7 +248,7 @@ void Writer::write_edge(const llvm::BasicBlock* from, const llvm::BasicBlock* to
   if (facts_.same_lanes(to) == to) {
     llvm::AllocaInst* arriving = mask_variable(arriving_, to);
     llvm::Value* more = mask != nullptr ? mask : whole_mask();
-    b_.CreateStore(b_.CreateOr(b_.CreateLoad(mask_type(), arriving), more), arriving);
+    keep(b_.CreateOr(kept(mask_type(), arriving), more), arriving);
   }
   const llvm::Loop* loop = facts_.loops().getLoopFor(to);
   const bool header = loop != nullptr && loop->getHeader() == to;
@@ -270,11 +272,11 @@ void Writer::write_edge(const llvm::BasicBlock* from, const llvm::BasicBlock* to
     auto& places = phi_variables(phi);
     for (unsigned i = 0; i < parts.size(); ++i) {
       llvm::Value* part = parts[i];
-      if (blend) part = b_.CreateSelect(mask, part, b_.CreateLoad(part->getType(), places[i]));
+      if (blend) part = b_.CreateSelect(mask, part, kept(part->getType(), places[i]));
       moves.emplace_back(part, places[i]);
     }
   }
-  for (const auto& [value, place] : moves) b_.CreateStore(value, place);
+  for (const auto& [value, place] : moves) keep(value, place);
 }
 
 void Writer::write_terminator(Level& level, Node& node) {
@@ -342,7 +344,7 @@ void Writer::forget_at_headers() {
       }
       llvm::AllocaInst* running = running_.lookup(original);
       if (running != nullptr && original != loop->getHeader()) {
-        b_.CreateStore(llvm::Constant::getNullValue(mask_type()), running);
+        keep(llvm::Constant::getNullValue(mask_type()), running);
       }
     }
   }

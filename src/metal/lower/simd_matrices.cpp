@@ -1,6 +1,10 @@
 // 8x8 matrices. A lane owns two neighbours of a row; here all eight rows are at hand at once, each a vector.
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <array>
+#include <string>
 
 #include "metal/engine/meeting.h"
 #include "metal/lower/simd_writer.h"
@@ -42,6 +46,48 @@ Vectors owned(llvm::IRBuilder<>& b, const Rows& rows) {
   return {b.CreateShuffleVector(all, from[0]), b.CreateShuffleVector(all, from[1])};
 }
 
+// void(left, right, sum): adds a product to the third, all in memory. A function of its own, because kernels have
+// dozens of products, and each is hundreds of instructions.
+llvm::Function* product_of(llvm::Module& module, llvm::ArrayRef<llvm::Type*> types) {
+  std::string name = "product";
+  llvm::raw_string_ostream text(name);
+  for (const llvm::Type* type : types) text << "." << *type->getScalarType();
+  if (llvm::Function* known = module.getFunction(name)) return known;
+  llvm::IRBuilder<> b(module.getContext());
+  llvm::Type* pointer = b.getPtrTy();
+  auto* product = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, pointer}, false),
+                                         llvm::Function::InternalLinkage, name, module);
+  product->setDoesNotThrow();
+  product->addFnAttr(llvm::Attribute::NoInline);
+  for (unsigned i = 0; i < 3; ++i) product->addParamAttr(i, llvm::Attribute::NoAlias);
+  b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", product));
+  llvm::Type* wide = llvm::FixedVectorType::get(b.getFloatTy(), kSize * kSize);
+  const auto rows = [&](unsigned i) {
+    llvm::Value* pairs = b.CreateLoad(types[i], product->getArg(i));
+    return rows_of(b, types[i] == wide ? pairs : b.CreateFPExt(pairs, wide));
+  };
+  const Rows left = rows(0);
+  const Rows right = rows(1);
+  Rows sum = rows(2);
+  llvm::Type* row = llvm::FixedVectorType::get(b.getFloatTy(), kSize);
+  for (unsigned r = 0; r < kSize; ++r) {
+    for (unsigned k = 0; k < kSize; ++k) {
+      llvm::Value* factor = b.CreateVectorSplat(kSize, b.CreateExtractElement(left[r], k));
+      sum[r] = b.CreateIntrinsic(llvm::Intrinsic::fma, {row}, {factor, right[k], sum[r]});
+    }
+  }
+  llvm::SmallVector<int> from(kSize * kSize);
+  for (unsigned r = 0; r < kSize; ++r) {
+    for (unsigned c = 0; c < kSize; ++c) {
+      from[static_cast<std::size_t>(place_of(r, c))] = static_cast<int>(r * kSize + c);
+    }
+  }
+  llvm::Value* pairs = b.CreateShuffleVector(llvm::concatenateVectors(b, sum), from);
+  b.CreateStore(types[2] == wide ? pairs : b.CreateFPTrunc(pairs, types[2]), product->getArg(2));
+  b.CreateRetVoid();
+  return product;
+}
+
 }  // namespace
 
 bool Writer::write_matrix(llvm::StringRef operation, const llvm::CallInst& call) {
@@ -70,28 +116,18 @@ bool Writer::write_matrix(llvm::StringRef operation, const llvm::CallInst& call)
     return true;
   }
   if (operation != "multiply_accumulate") return false;
-  const auto wide = [&](unsigned i) {
+  // By way of memory, where a function finds them.
+  llvm::SmallVector<llvm::Value*> places;
+  llvm::SmallVector<llvm::Type*> types;
+  for (unsigned i = 0; i < 3; ++i) {
     llvm::Value* pairs = interleave(vectors(call.getArgOperand(i)));
-    llvm::Type* type = llvm::FixedVectorType::get(b_.getFloatTy(), kSize * kSize);
-    return rows_of(b_, pairs->getType() == type ? pairs : b_.CreateFPExt(pairs, type));
-  };
-  const Rows left = wide(0);
-  const Rows right = wide(1);
-  const Rows sum = wide(2);
-  llvm::Type* row_type = llvm::FixedVectorType::get(b_.getFloatTy(), kSize);
-  Rows result;
-  for (unsigned r = 0; r < kSize; ++r) {
-    result[r] = sum[r];
-    for (unsigned k = 0; k < kSize; ++k) {
-      llvm::Value* factor = b_.CreateVectorSplat(kSize, b_.CreateExtractElement(left[r], k));
-      result[r] = b_.CreateIntrinsic(llvm::Intrinsic::fma, {row_type}, {factor, right[k], result[r]});
-    }
+    types.push_back(pairs->getType());
+    places.push_back(variable(pairs->getType()));
+    b_.CreateStore(pairs, places.back());
   }
-  Vectors parts = owned(b_, result);
-  llvm::Type* type = call.getType()->getScalarType();
-  if (!type->isFloatTy()) {
-    for (llvm::Value*& part : parts) part = b_.CreateFPTrunc(part, lanes_of(type));
-  }
+  b_.CreateCall(product_of(*into_.getParent(), types), places);
+  llvm::Value* result = b_.CreateLoad(types[2], places[2]);
+  Vectors parts = {every(result, 2, 0), every(result, 2, 1)};
   define(call, parts);
   return true;
 }

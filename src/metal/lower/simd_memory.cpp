@@ -1,5 +1,6 @@
 // Accesses to memory: together where lanes go to neighbouring places, by instructions that gather where the CPU has
 // them, and in turn otherwise.
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Module.h>
 
 #include "metal/lower/simd_writer.h"
@@ -30,6 +31,11 @@ void Writer::keep_metadata(llvm::Value* written, const llvm::Instruction& origin
   if (instruction == nullptr) return;
   instruction->copyMetadata(original, {llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias,
                                        llvm::LLVMContext::MD_invariant_load});
+}
+
+// A thread's own variable, which is there for every lane.
+bool Writer::is_own(const llvm::Value* pointer) const {
+  return llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer, /*MaxLookup=*/0));
 }
 
 bool Writer::native_mask(llvm::Type* type) const {
@@ -68,7 +74,16 @@ void Writer::write_access(const llvm::Instruction& access) {
   const auto together = static_cast<std::int64_t>(how.count() * how.element);
   const bool may_be_together =
       shape.kind == Kind::kAffine && how.regular && (shape.step.by != nullptr || shape.step.times == together);
-  if (!may_be_together) {
+  if (may_be_together && mask_ != nullptr && shape.step.by == nullptr && facts_.checks(pointer).empty() &&
+      is_own(pointer)) {
+    // Lanes that take no part have a place there too, in which nothing may change.
+    if (store) {
+      Access before{access, how.leaves, how.element, true, {}, false, align};
+      const Vectors old = access_together(before, pointer, nullptr);
+      for (unsigned i = 0; i < how.count(); ++i) how.values[i] = b_.CreateSelect(mask_, how.values[i], old[i]);
+    }
+    result = access_together(how, pointer, nullptr);
+  } else if (!may_be_together) {
     result = access_apart(how, pointer, mask_);
   } else if (mask_ == nullptr || (how.count() == 1 && native_mask(how.type()))) {
     llvm::Value* condition = holds(pointer);

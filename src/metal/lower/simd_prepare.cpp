@@ -19,7 +19,7 @@
 
 namespace anymps::metal::lower::simd {
 
-void prepare(llvm::Function& function, llvm::TargetMachine& target) {
+void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -36,11 +36,11 @@ void prepare(llvm::Function& function, llvm::TargetMachine& target) {
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::InstCombinePass());
-  llvm::LoopPassManager unroll;
-  unroll.addPass(llvm::LoopRotatePass());
-  unroll.addPass(llvm::IndVarSimplifyPass(/*WidenIndVars=*/false));
-  unroll.addPass(llvm::LoopFullUnrollPass());
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(unroll)));
+  llvm::LoopPassManager of_loops;
+  of_loops.addPass(llvm::LoopRotatePass());
+  of_loops.addPass(llvm::IndVarSimplifyPass(/*WidenIndVars=*/false));
+  if (unroll) of_loops.addPass(llvm::LoopFullUnrollPass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(of_loops)));
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::InstCombinePass());

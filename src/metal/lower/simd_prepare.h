@@ -10,7 +10,8 @@ class TargetMachine;
 namespace anymps::metal::lower::simd {
 
 // One way out, branches of two ways, loops with one entry and one latch, and a phi for what leaves a loop.
-void prepare(llvm::Function& function, llvm::TargetMachine& target);
+// `unroll` short loops, which makes registers of the arrays that they go through.
+void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll);
 
 // A thread's own arrays become arrays of all lanes: element by element where every access is to one kind of element, so
 // that what lanes access together lies together; lane by lane otherwise.

@@ -67,6 +67,22 @@ llvm::Constant* Writer::counted(llvm::Type* type, std::int64_t step) const {
   return llvm::ConstantVector::get(numbers);
 }
 
+llvm::Type* Writer::kept_type(llvm::Type* type) const {
+  if (abilities_.bit_masks || !type->isVectorTy() || !type->getScalarType()->isIntegerTy(1)) return type;
+  return lanes_of(llvm::Type::getInt32Ty(context_));
+}
+
+void Writer::keep(llvm::Value* value, llvm::AllocaInst* place) {
+  llvm::Type* type = place->getAllocatedType();
+  b_.CreateStore(value->getType() == type ? value : b_.CreateSExt(value, type), place);
+}
+
+llvm::Value* Writer::kept(llvm::Type* type, llvm::AllocaInst* place) {
+  llvm::Value* value = b_.CreateLoad(place->getAllocatedType(), place);
+  if (value->getType() == type) return value;
+  return b_.CreateICmpSLT(value, llvm::Constant::getNullValue(value->getType()));
+}
+
 llvm::AllocaInst* Writer::variable(llvm::Type* type) {
   llvm::BasicBlock& first = into_.getEntryBlock();
   return llvm::IRBuilder<>(&first, first.begin()).CreateAlloca(type);
@@ -141,9 +157,12 @@ Vectors Writer::vectors(const llvm::Value* value) {
     case Kind::kVarying: {
       auto& places = vector_variables_[value];
       if (places.empty()) {
-        for (const Leaf& leaf : leaves_of(value->getType(), layout_)) places.push_back(variable(lanes_of(leaf.type)));
+        for (const Leaf& leaf : leaves_of(value->getType(), layout_)) {
+          places.push_back(variable(kept_type(lanes_of(leaf.type))));
+        }
       }
-      for (llvm::AllocaInst* place : places) result.push_back(b_.CreateLoad(place->getAllocatedType(), place));
+      const Leaves leaves = leaves_of(value->getType(), layout_);
+      for (unsigned i = 0; i < places.size(); ++i) result.push_back(kept(lanes_of(leaves[i].type), places[i]));
       break;
     }
   }
@@ -178,9 +197,9 @@ void Writer::define(const llvm::Instruction& instruction, const Vectors& vectors
   if (leaves_its_block(instruction)) {
     auto& places = vector_variables_[&instruction];
     if (places.empty()) {
-      for (llvm::Value* part : vectors) places.push_back(variable(part->getType()));
+      for (llvm::Value* part : vectors) places.push_back(variable(kept_type(part->getType())));
     }
-    for (unsigned i = 0; i < vectors.size(); ++i) b_.CreateStore(vectors[i], places[i]);
+    for (unsigned i = 0; i < vectors.size(); ++i) keep(vectors[i], places[i]);
   }
   vectors_[&instruction] = vectors;
 }

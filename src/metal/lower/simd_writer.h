@@ -35,6 +35,7 @@ struct Abilities {
   bool masked_bytes = false;  // 8 and 16 bits too
   bool gather = false;        // 32 and 64 bits
   bool scatter = false;
+  bool bit_masks = false;  // comparisons give a bit a lane; elsewhere a word of ones or zeros
 };
 
 // What the writer does not know how to do.
@@ -61,6 +62,10 @@ class Writer {
   // -- values
   llvm::FixedVectorType* lanes_of(llvm::Type* type) const { return llvm::FixedVectorType::get(type, lanes_); }
   llvm::Type* mask_type() const { return lanes_of(llvm::Type::getInt1Ty(context_)); }
+  // What lies in a variable, from block to block: truths as the CPU has them.
+  llvm::Type* kept_type(llvm::Type* type) const;
+  void keep(llvm::Value* value, llvm::AllocaInst* place);
+  llvm::Value* kept(llvm::Type* type, llvm::AllocaInst* place);
   llvm::Constant* counted(llvm::Type* type, std::int64_t step = 1) const;  // 0, step, 2 * step, ...
   llvm::Constant* whole_mask() const { return llvm::Constant::getAllOnesValue(mask_type()); }
   llvm::AllocaInst* variable(llvm::Type* type);
@@ -136,6 +141,7 @@ class Writer {
   // -- memory
   void write_access(const llvm::Instruction& access);
   struct Access;
+  bool is_own(const llvm::Value* pointer) const;
   bool native_mask(llvm::Type* type) const;
   Vectors access_together(const Access& access, const llvm::Value* pointer, llvm::Value* mask);
   Vectors access_apart(const Access& access, const llvm::Value* pointer, llvm::Value* mask);
