@@ -294,14 +294,19 @@ void Writer::write_terminator(Level& level, Node& node) {
   if (facts_.branches_apart(node.original)) return write_branch_apart(level, node, *branch);
   llvm::BasicBlock* sides[2] = {block("yes"), block("no")};
   b_.CreateCondBr(scalar(branch->getCondition()), sides[0], sides[1]);
+  write_sides(level, node, *branch, sides);
+}
+
+void Writer::write_sides(Level& level, Node& node, const llvm::BranchInst& branch,
+                         llvm::ArrayRef<llvm::BasicBlock*> sides) {
   const auto scalars = scalars_;
   const auto vectors = vectors_;
   for (unsigned i = 0; i < 2; ++i) {
     b_.SetInsertPoint(sides[i]);
     scalars_ = scalars;
     vectors_ = vectors;
-    write_edge(node.original, branch->getSuccessor(i), mask_);
-    b_.CreateBr(route(level, node.pending, {branch->getSuccessor(i)}));
+    write_edge(node.original, branch.getSuccessor(i), mask_);
+    b_.CreateBr(route(level, node.pending, {branch.getSuccessor(i)}));
   }
 }
 
@@ -315,16 +320,16 @@ void Writer::write_branch_apart(Level& level, Node& node, const llvm::BranchInst
   b_.CreateBr(route(level, node.pending, {yes, no}));
 }
 
-// Where some lanes end here and others do not, these threads are run one by one instead.
+// Lanes go the same way, or these threads are run one by one instead.
 void Writer::write_guard(Level& level, Node& node, const llvm::BranchInst& branch) {
-  const unsigned stay = llvm::isa<llvm::ReturnInst>(branch.getSuccessor(0)->front()) ? 1 : 0;
   llvm::Value* condition = vector(branch.getCondition());
-  llvm::Value* all = stay == 0 ? b_.CreateAndReduce(condition) : b_.CreateNot(b_.CreateOrReduce(condition));
-  llvm::BasicBlock* on = block("on");
-  b_.CreateCondBr(all, on, surroundings_.one_by_one());
-  b_.SetInsertPoint(on);
-  write_edge(node.original, branch.getSuccessor(stay), mask_);
-  b_.CreateBr(route(level, node.pending, {branch.getSuccessor(stay)}));
+  llvm::Value* all = b_.CreateAndReduce(condition);
+  llvm::BasicBlock* some = block("some");
+  llvm::BasicBlock* sides[2] = {block("yes"), block("no")};
+  b_.CreateCondBr(all, sides[0], some);
+  b_.SetInsertPoint(some);
+  b_.CreateCondBr(any(condition), surroundings_.one_by_one(), sides[1]);
+  write_sides(level, node, branch, sides);
 }
 
 // What a round of a loop has set is of no use to the next one; if LLVM does not know, it keeps it in registers.

@@ -100,6 +100,7 @@ Facts::Facts(const Thread& thread, bool guards) : thread_(thread), tree_(*thread
   find_shapes();
 }
 
+// Whether it compares sums of a thread's position: then most groups of lanes are on one side, and a few on both.
 bool Facts::by_position(const llvm::Value* condition) const {
   llvm::SmallVector<const llvm::Value*> work = {condition};
   llvm::SmallPtrSet<const llvm::Value*, 16> seen;
@@ -107,9 +108,32 @@ bool Facts::by_position(const llvm::Value* condition) const {
     const llvm::Value* value = work.pop_back_val();
     if (uniformity_->isUniform(value) || value == thread_.lane() || !seen.insert(value).second) continue;
     const auto* instruction = llvm::dyn_cast<Instruction>(value);
-    if (instruction == nullptr || llvm::isa<llvm::PHINode, llvm::CallInst>(instruction) ||
-        instruction->mayReadOrWriteMemory()) {
-      return false;
+    if (instruction == nullptr) return false;
+    const bool truth = instruction->getType()->isIntegerTy(1);
+    switch (instruction->getOpcode()) {
+      case Instruction::ICmp:
+        if (llvm::cast<llvm::ICmpInst>(instruction)->isEquality()) return false;
+        break;
+      case Instruction::And:
+      case Instruction::Or:
+      case Instruction::Xor:
+      case Instruction::Select:
+        if (!truth) return false;
+        break;
+      case Instruction::Add:
+      case Instruction::Sub:
+      case Instruction::Mul:
+      case Instruction::Shl:
+      case Instruction::ZExt:
+      case Instruction::SExt:
+      case Instruction::Trunc:
+      case Instruction::Freeze:
+      case Instruction::InsertElement:
+      case Instruction::ExtractElement:
+      case Instruction::ShuffleVector:
+        break;
+      default:
+        return false;
     }
     work.append(instruction->op_begin(), instruction->op_end());
   }
@@ -120,11 +144,9 @@ void Facts::find_guards() {
   const auto writes = [](const llvm::BasicBlock* block) {
     return llvm::any_of(*block, [](const Instruction& instruction) { return instruction.mayWriteToMemory(); });
   };
-  const auto is_end = [](const llvm::BasicBlock* block) { return llvm::isa<llvm::ReturnInst>(block->front()); };
   for (const llvm::BasicBlock& block : *thread_.function) {
     const auto* branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
     if (branch == nullptr || !branches_apart(&block) || loops_.getLoopFor(&block) != nullptr) continue;
-    if (is_end(branch->getSuccessor(0)) == is_end(branch->getSuccessor(1))) continue;
     if (!by_position(branch->getCondition())) continue;
     bool written = false;
     llvm::SmallVector<const llvm::BasicBlock*> work = {&block};

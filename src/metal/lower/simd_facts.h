@@ -51,15 +51,15 @@ using Checks = llvm::SmallSetVector<const llvm::Instruction*, 2>;
 
 class Facts {
  public:
-  // With `guards`, lanes that end at once are not told apart from the others by is_guard() branches: whoever writes the
-  // code sees to it that all lanes go on there. Throws Decline for control flow that these passes do not know.
+  // With `guards`, lanes are not told apart by is_guard() branches: whoever writes the code sees to it that all lanes go
+  // the same way there. Throws Decline for control flow that these passes do not know.
   Facts(const Thread& thread, bool guards);
 
   Shape shape(const llvm::Value* value) const;
   bool uniform(const llvm::Value* value) const { return shape(value).kind == Shape::Kind::kUniform; }
   const Checks& checks(const llvm::Value* value) const;
   bool branches_apart(const llvm::BasicBlock* block) const;
-  // It ends in a branch by a thread's position, of which one way leads to the thread's end, before anything is written.
+  // It ends in a branch by a thread's position, before anything is written: "if (i < count)".
   bool is_guard(const llvm::BasicBlock* block) const { return guards_.contains(block); }
 
   // The first block that the same lanes run as this one, in this round of its loop.

@@ -10,6 +10,9 @@ namespace {
 
 using Kind = Shape::Kind;
 
+// So many accesses one after the other are shorter than a loop.
+constexpr unsigned kFew = 8;
+
 }  // namespace
 
 struct Writer::Access {
@@ -182,8 +185,18 @@ Vectors Writer::access_apart(const Access& access, const llvm::Value* pointer, l
   if (!native) {
     // Without a mask each lane's access is an instruction of its own; with one that would be as many branches.
     if (mask != nullptr) return access_in_turn(access, pointer);
-    if (facts_.shape(pointer).kind == Kind::kAffine && facts_.checks(pointer).empty()) {
-      return access_with_step(access, pointer);
+    const Shape shape = facts_.shape(pointer);
+    if (shape.kind == Kind::kAffine) {
+      llvm::Value* condition = holds(pointer);
+      if (condition == nullptr) return access_with_step(access, pointer);
+      // That an index wraps is rare, and the shorter code is enough for it.
+      if (shape.step.by == nullptr && lanes_ > kFew) {
+        const auto together = static_cast<std::int64_t>(access.count() * access.element);
+        if (access.regular && shape.step.times == together) return access_in_turn(access, pointer);
+        return either(
+            condition, access, [&] { return access_with_step(access, pointer); },
+            [&] { return access_in_turn(access, pointer); });
+      }
     }
   }
   llvm::Value* places = vector(pointer);

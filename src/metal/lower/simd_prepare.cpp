@@ -16,6 +16,7 @@
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 #include <llvm/Transforms/Utils/LowerSwitch.h>
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
+#include <llvm/Transforms/Vectorize/LoadStoreVectorizer.h>
 
 namespace anymps::metal::lower::simd {
 
@@ -45,6 +46,8 @@ void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll)
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
+  // A thread's neighbouring accesses are one.
+  passes.addPass(llvm::LoadStoreVectorizerPass());
   passes.addPass(llvm::ADCEPass());
   passes.addPass(llvm::UnifyFunctionExitNodesPass());
   passes.addPass(llvm::LowerSwitchPass());

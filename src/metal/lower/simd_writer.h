@@ -111,6 +111,7 @@ class Writer {
   void write_terminator(Level& level, Node& node);
   void write_branch_apart(Level& level, Node& node, const llvm::BranchInst& branch);
   void write_guard(Level& level, Node& node, const llvm::BranchInst& branch);
+  void write_sides(Level& level, Node& node, const llvm::BranchInst& branch, llvm::ArrayRef<llvm::BasicBlock*> sides);
   void write_edge(const llvm::BasicBlock* from, const llvm::BasicBlock* to, llvm::Value* mask);
   llvm::BasicBlock* route(Level& level, std::set<unsigned> pending, llvm::ArrayRef<const llvm::BasicBlock*> targets);
   static llvm::BasicBlock* go(Level& level, std::set<unsigned> pending);
