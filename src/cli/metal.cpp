@@ -27,6 +27,7 @@ struct MetalOptions {
   std::string sample = "1/1";
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   bool json = false;
+  bool simd = false;
   SourceFlags source;
 };
 
@@ -66,9 +67,9 @@ int verify(const MetalOptions& options) {
     return kUsageError;
   }
   const ProgressLine line;
-  const lab::MetalVerification found =
-      lab::verify_metal(options.file, options.source.words(), step, options.jobs,
-                        [&line](std::size_t done, std::size_t of) { line.show(done, of); });
+  const lab::MetalVerification found = lab::verify_metal(
+      options.file, {.flags = options.source.words(), .step = step, .jobs = options.jobs, .simd = options.simd},
+      [&line](std::size_t done, std::size_t of) { line.show(done, of); });
   line.clear();
   if (found.problem) return complain(*found.problem);
   fmt::print("{}", options.json ? lab::to_json(found).dump(2) + "\n" : lab::to_text(found));
@@ -128,6 +129,8 @@ void add_metal(CLI::App& app, Action& chosen) {
       ->type_name("N")
       ->check(CLI::Range(1U, 1024U));
   verify_verb->add_flag("--json", options->json, "As JSON");
+  verify_verb->add_flag("--simd", options->simd,
+                        "Also as code for many lanes at once, and why not where it is declined");
   add("disasm", "Print the LLVM IR of a function", disassemble)
       ->add_option("KERNEL", options->kernel, "Its name")
       ->required();

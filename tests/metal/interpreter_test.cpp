@@ -49,10 +49,14 @@ Bytes interpreted(const AirText& air, const std::vector<Bytes>& buffers, Size th
   const OwnedFunction function(air);
   return launch(*interpret::make_interpreter(function.entry, constants), buffers, threads, group);
 }
+// One thread after the other; a failure where many lanes at once leave something else.
 Bytes compiled(const AirText& air, const std::vector<Bytes>& buffers, Size threads, Size group,
                const lower::ConstantValues& constants = {}) {
   const OwnedFunction function(air);
-  return launch(*make_pipeline(function.entry, {.constants = constants}), buffers, threads, group);
+  const Bytes one = launch(*make_pipeline(function.entry, {.constants = constants}), buffers, threads, group);
+  const auto simd = make_pipeline(function.entry, {.constants = constants, .simdgroups = lower::Simdgroups::kWhole});
+  EXPECT_EQ(launch(*simd, buffers, threads, group), one) << "as " << lower::name_of(simd->route());
+  return one;
 }
 
 // What both engines leave in buffer 0; a failure where they differ.

@@ -1,5 +1,8 @@
 #include "metal/lower/simd_prepare.h"
 
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -11,6 +14,7 @@
 #include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/FixIrreducible.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
@@ -18,9 +22,43 @@
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 #include <llvm/Transforms/Vectorize/LoadStoreVectorizer.h>
 
+#include "metal/lower/bodies.h"
+
 namespace anymps::metal::lower::simd {
+namespace {
+
+// LLVM may make two loops of one that goes on from two places. To a thread they are the same, but lanes would then wait
+// for each other elsewhere.
+void give_each_loop_one_latch(llvm::Function& function) {
+  llvm::SmallVector<llvm::BasicBlock*> headers;
+  {
+    const llvm::DominatorTree tree(function);
+    const llvm::LoopInfo loops(tree);
+    for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
+      if (loop->getLoopLatch() == nullptr) headers.push_back(loop->getHeader());
+    }
+  }
+  for (llvm::BasicBlock* header : headers) {
+    const llvm::DominatorTree tree(function);
+    const llvm::LoopInfo loops(tree);
+    llvm::SmallVector<llvm::BasicBlock*> latches;
+    loops.getLoopFor(header)->getLoopLatches(latches);
+    llvm::SplitBlockPredecessors(header, latches, ".round");
+  }
+}
+
+// What lanes do together must not be moved to where other lanes are. Apple's compiler says so, others may not.
+void mark_meetings(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() && is_cooperative(function.getName())) function.setConvergent();
+  }
+}
+
+}  // namespace
 
 void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll) {
+  mark_meetings(*function.getParent());
+  give_each_loop_one_latch(function);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;

@@ -70,7 +70,7 @@ std::string verify(const Request& request) {
   for (std::size_t i = std::stoull(words[2]); i < all.size() && chosen.size() < std::stoull(words[3]); i += step) {
     chosen.push_back(all[i]);
   }
-  return verify_as_json(chosen, static_cast<unsigned>(std::stoul(words[5])));
+  return verify_as_json(chosen, static_cast<unsigned>(std::stoul(words[5])), words.size() > 6 && words[6] == "simd");
 }
 
 std::string run(const Request& request) {
@@ -113,7 +113,7 @@ struct Verb {
 constexpr std::array kVerbs = {
     Verb{"list", 2, static_cast<std::size_t>(-1), list},
     Verb{"disasm", 3, 3, disassemble},
-    Verb{"verify", 6, 6, verify},
+    Verb{"verify", 6, 7, verify},
     Verb{"check", 4, 4, check},
     Verb{"compile", 3, 3, compile},
     Verb{"run", 3, static_cast<std::size_t>(-1), run},

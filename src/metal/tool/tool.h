@@ -11,7 +11,7 @@ using AnympsMetalSink = void (*)(void* state, const char* text, std::size_t size
 // Words, as of the command line:
 //   list FILE [KERNEL...]   all functions of a library or those named, as JSON (docs/cli.md)
 //   disasm FILE KERNEL      the LLVM IR of one function
-//   verify FILE FIRST COUNT STEP JOBS
+//   verify FILE FIRST COUNT STEP JOBS [simd]
 //                           compiles every STEPth function from the FIRST on, COUNT of them at most, on JOBS threads
 //   check FILE FIRST COUNT  what is wrong with COUNT functions from the FIRST on (check.h)
 //   compile FILE OUT        compiles Metal source into a library, which is written to OUT; as JSON, which kernels, how

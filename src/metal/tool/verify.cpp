@@ -21,7 +21,18 @@ double thread_milliseconds() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
 }
 
-llvm::json::Object verify(const FunctionEntry& function) {
+llvm::json::Object verify_simd(const FunctionEntry& function) {
+  const double began = thread_milliseconds();
+  const engine::CompiledKernel kernel =
+      engine::compile_kernel(function.bitcode, function.name, {.simdgroups = lower::Simdgroups::kWhole});
+  llvm::json::Object entry;
+  entry["ms"] = thread_milliseconds() - began;
+  entry["bytes"] = static_cast<std::int64_t>(kernel.object.size());
+  if (!kernel.declined.empty()) entry["declined"] = llvm::json::fixUTF8(kernel.declined);
+  return entry;
+}
+
+llvm::json::Object verify(const FunctionEntry& function, bool simd) {
   llvm::json::Object entry;
   entry["name"] = llvm::json::fixUTF8(function.name);
   const double began = thread_milliseconds();
@@ -30,6 +41,7 @@ llvm::json::Object verify(const FunctionEntry& function) {
     entry["route"] = std::string(lower::name_of(kernel.route));
     entry["ms"] = thread_milliseconds() - began;
     entry["bytes"] = static_cast<std::int64_t>(kernel.object.size());
+    if (simd) entry["simd"] = verify_simd(function);
   } catch (const std::exception& error) {
     entry["refusal"] = llvm::json::fixUTF8(error.what());
   }
@@ -38,12 +50,12 @@ llvm::json::Object verify(const FunctionEntry& function) {
 
 }  // namespace
 
-std::string verify_as_json(std::span<const FunctionEntry> functions, unsigned jobs) {
+std::string verify_as_json(std::span<const FunctionEntry> functions, unsigned jobs, bool simd) {
   std::vector<llvm::json::Object> entries(functions.size());
   gpu::ThreadPool pool(jobs);
   pool.parallel_for(functions.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      if (functions[i].type == FunctionType::kKernel) entries[i] = verify(functions[i]);
+      if (functions[i].type == FunctionType::kKernel) entries[i] = verify(functions[i], simd);
     }
   });
   llvm::json::Array kernels;
