@@ -33,6 +33,10 @@ struct alignas(64) Simdgroup {
   alignas(64) std::byte result[1024];
 };
 
+// Where a coroutine is a whole simdgroup, the first of `waits` says what it waits for.
+inline constexpr std::uint32_t kWaitsAtBarrier = 1;
+inline constexpr std::uint32_t kTakesTurns = 2;  // until the others have come as far
+
 // Lanes as bits.
 struct Votes {
   std::uint64_t yes;

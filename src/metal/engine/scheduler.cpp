@@ -141,13 +141,16 @@ void run_simdgroups(Spawn spawn, void* const* bindings, const Geometry& geometry
   spawn(bindings, &geometry, group[0], group[1], group[2], workspace.threads.data(), workspace.simdgroups.get(),
         &frames, threadgroup_memory);
   const std::uint32_t count = (threads_of(geometry, group) + kLanes - 1) / kLanes;
-  for (bool waiting = true; waiting;) {
-    waiting = false;
+  // Those that take turns go first; barriers open when all others have ended.
+  for (std::uint32_t next = kTakesTurns; next != 0;) {
+    const std::uint32_t now = next;
+    next = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
       Coroutine* simdgroup = workspace.threads[i];
-      if (simdgroup->resume == nullptr) continue;  // it has ended
-      simdgroup->resume(simdgroup);
-      waiting = true;
+      if (simdgroup->resume == nullptr) continue;
+      const std::uint32_t& waits = workspace.simdgroups[i].waits[0];
+      if (waits == now) simdgroup->resume(simdgroup);
+      if (simdgroup->resume != nullptr) next = std::max(next, waits);
     }
   }
 }

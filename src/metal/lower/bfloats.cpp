@@ -5,6 +5,7 @@
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
 #include "metal/lower/bodies.h"
@@ -131,9 +132,44 @@ class Words {
       case llvm::Instruction::FDiv:
         return narrow(b_.CreateBinOp(llvm::cast<llvm::BinaryOperator>(instruction).getOpcode(), wide(operand(0)),
                                      wide(operand(1))));
+      case llvm::Instruction::Call:
+        return computed(llvm::cast<llvm::CallInst>(instruction));
       default:
         return nullptr;
     }
+  }
+
+  // What a function makes of bfloats, by way of floats; null for others.
+  llvm::Value* computed(const llvm::CallInst& call) {
+    const llvm::Intrinsic::ID id = call.getIntrinsicID();
+    switch (id) {
+      case llvm::Intrinsic::fma:
+      case llvm::Intrinsic::fmuladd:
+      case llvm::Intrinsic::sqrt:
+      case llvm::Intrinsic::floor:
+      case llvm::Intrinsic::ceil:
+      case llvm::Intrinsic::trunc:
+      case llvm::Intrinsic::rint:
+      case llvm::Intrinsic::nearbyint:
+      case llvm::Intrinsic::round:
+      case llvm::Intrinsic::roundeven:
+      case llvm::Intrinsic::minnum:
+      case llvm::Intrinsic::maxnum:
+      case llvm::Intrinsic::pow:
+      case llvm::Intrinsic::exp:
+      case llvm::Intrinsic::exp2:
+      case llvm::Intrinsic::log:
+      case llvm::Intrinsic::log2:
+      case llvm::Intrinsic::log10:
+      case llvm::Intrinsic::sin:
+      case llvm::Intrinsic::cos:
+        break;
+      default:
+        return nullptr;
+    }
+    llvm::SmallVector<llvm::Value*> operands;
+    for (llvm::Value* operand : call.args()) operands.push_back(wide(operand));
+    return narrow(b_.CreateIntrinsic(id, {with_scalar(call.getType(), b_.getFloatTy())}, operands));
   }
 
   void complete(llvm::PHINode& phi) {

@@ -24,6 +24,7 @@ using simd::Writer;
 constexpr std::uint64_t kFrameAlignment = 64;
 // Instructions of a thread, times the registers that a vector takes.
 constexpr unsigned kMost = 20000;
+constexpr unsigned kShort = 250;
 
 // Functions that are on the way to "run" take these, in this order, and then more.
 enum Common : unsigned { kBindings, kGeometry, kGroupX, kGroupY, kGroupZ, kMemory, kCommon };
@@ -77,7 +78,8 @@ class SimdMaker {
     mark_unchanging(*kernel_, parameters_);
     one_ = make_thread("thread");
     // Where a vector takes many registers, the arrays that unrolling would make registers of are in memory anyway.
-    simd::prepare(*one_, target_, /*unroll=*/lanes <= 2 * cpu_.floats);
+    // Short kernels are worth it all the same: neighbouring accesses become one.
+    simd::prepare(*one_, target_, /*unroll=*/lanes <= 2 * cpu_.floats || one_->getInstructionCount() <= kShort);
     // Seconds of compiling for what LLVM's register allocator then spills anyway.
     if (one_->getInstructionCount() * lanes / cpu_.floats > kMost) throw Decline{"it is too large"};
     ;
@@ -114,6 +116,10 @@ class SimdMaker {
     auto* made = llvm::Function::Create(llvm::FunctionType::get(result, types, false), llvm::Function::InternalLinkage,
                                         name, module_);
     made->setDoesNotThrow();
+    // What the kernel says of denormals holds for all that is made of it.
+    for (const char* attribute : {"denormal-fp-math", "denormal-fp-math-f32"}) {
+      if (kernel_->hasFnAttribute(attribute)) made->addFnAttr(kernel_->getFnAttribute(attribute));
+    }
     made_.push_back(made);
     return made;
   }
@@ -248,8 +254,8 @@ class SimdMaker {
     llvm::Type* pointer = llvm::PointerType::get(context_, 0);
     llvm::Type* number = llvm::Type::getInt32Ty(context_);
     llvm::SmallVector<llvm::Type*> types = common_types();
-    types.append({number, number});  // the index of its first thread, and how many the threadgroup has
-    if (barriers) types.push_back(pointer);
+    types.append({number, number});                  // the index of its first thread, and how many the threadgroup has
+    if (barriers) types.append({pointer, pointer});  // frames, and what engine::Simdgroup knows of it
     llvm::Function* simdgroup = function("simdgroup", barriers ? pointer : llvm::Type::getVoidTy(context_), types);
     llvm::BasicBlock* entry = llvm::BasicBlock::Create(context_, "entry", simdgroup);
     llvm::IRBuilder<> b(entry);
@@ -266,7 +272,12 @@ class SimdMaker {
     if (barriers) {
       suspended = llvm::BasicBlock::Create(context_, "suspended", simdgroup);
       make_coroutine(b, *simdgroup, suspended);
-      surroundings.barrier = [&](llvm::IRBuilder<>& at) { suspend(at, *simdgroup, suspended, /*last=*/false); };
+      const auto waits = [&](llvm::IRBuilder<>& at, std::uint32_t what) {
+        at.CreateStore(at.getInt32(what), simdgroup->getArg(simdgroup->arg_size() - 1));
+        suspend(at, *simdgroup, suspended, /*last=*/false);
+      };
+      surroundings.barrier = [waits](llvm::IRBuilder<>& at) { waits(at, engine::kWaitsAtBarrier); };
+      surroundings.turn = [waits](llvm::IRBuilder<>& at) { waits(at, engine::kTakesTurns); };
       surroundings.end = [&](llvm::IRBuilder<>& at) {
         suspend(at, *simdgroup, suspended, /*last=*/true);
         at.CreateUnreachable();
@@ -285,6 +296,7 @@ class SimdMaker {
   void make_run(llvm::Function* simdgroup, bool barriers) {
     llvm::Type* pointer = llvm::PointerType::get(context_, 0);
     constexpr unsigned kThreads = 5;
+    constexpr unsigned kSimdgroups = 6;
     constexpr unsigned kFrames = 7;
     constexpr unsigned kMemoryOfCoroutines = 8;
     const unsigned memory = barriers ? kMemoryOfCoroutines : kMemory;
@@ -304,10 +316,14 @@ class SimdMaker {
     llvm::SmallVector<llvm::Value*> values;
     for (unsigned i = 0; i < kMemory; ++i) values.push_back(run->getArg(i));
     values.append({run->getArg(memory), base, count});
-    if (barriers) values.push_back(run->getArg(kFrames));
+    llvm::Value* index = b.CreateZExt(b.CreateUDiv(base, b.getInt32(engine::kLanes)), b.getInt64Ty());
+    if (barriers) {
+      llvm::Value* state = b.CreateInBoundsGEP(b.getInt8Ty(), run->getArg(kSimdgroups),
+                                               b.CreateMul(index, b.getInt64(sizeof(engine::Simdgroup))));
+      values.append({run->getArg(kFrames), state});
+    }
     llvm::Value* handle = b.CreateCall(simdgroup, values);
     if (barriers) {
-      llvm::Value* index = b.CreateZExt(b.CreateUDiv(base, b.getInt32(engine::kLanes)), b.getInt64Ty());
       b.CreateStore(handle, b.CreateInBoundsGEP(b.getPtrTy(), run->getArg(kThreads), index));
     }
     llvm::Value* next = b.CreateAdd(base, b.getInt32(engine::kLanes));
@@ -319,7 +335,7 @@ class SimdMaker {
 
   void make_coroutine(llvm::IRBuilder<>& b, llvm::Function& simdgroup, llvm::BasicBlock* suspended) {
     simdgroup.setPresplitCoroutine();
-    llvm::Value* frames = simdgroup.getArg(simdgroup.arg_size() - 1);
+    llvm::Value* frames = simdgroup.getArg(simdgroup.arg_size() - 2);
     llvm::Value* null = llvm::ConstantPointerNull::get(b.getPtrTy());
     llvm::Value* id = b.CreateIntrinsic(llvm::Intrinsic::coro_id, {}, {b.getInt32(kFrameAlignment), null, null, null});
     llvm::Value* size = b.CreateIntrinsic(llvm::Intrinsic::coro_size, {b.getInt64Ty()}, {});

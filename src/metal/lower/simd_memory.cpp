@@ -1,6 +1,7 @@
 // Accesses to memory: together where lanes go to neighbouring places, by instructions that gather where the CPU has
 // them, and in turn otherwise.
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Module.h>
 
 #include "metal/lower/simd_writer.h"
@@ -73,45 +74,63 @@ void Writer::write_access(const llvm::Instruction& access) {
     how.regular &= how.leaves[i].type == how.type() && how.leaves[i].offset == i * how.element;
   }
   if (shape.kind == Kind::kUniform) return store_by_last_lane(how, pointer);
-  Vectors result;
-  const auto together = static_cast<std::int64_t>(how.count() * how.element);
-  const bool may_be_together =
-      shape.kind == Kind::kAffine && how.regular && (shape.step.by != nullptr || shape.step.times == together);
-  if (may_be_together && mask_ != nullptr && shape.step.by == nullptr && facts_.checks(pointer).empty() &&
-      is_own(pointer)) {
-    // Lanes that take no part have a place there too, in which nothing may change.
-    if (store) {
-      Access before{access, how.leaves, how.element, true, {}, false, align};
-      const Vectors old = access_together(before, pointer, nullptr);
-      for (unsigned i = 0; i < how.count(); ++i) how.values[i] = b_.CreateSelect(mask_, how.values[i], old[i]);
-    }
-    result = access_together(how, pointer, nullptr);
-  } else if (!may_be_together) {
-    result = access_apart(how, pointer, mask_);
-  } else if (mask_ == nullptr || (how.count() == 1 && native_mask(how.type()))) {
-    llvm::Value* condition = holds(pointer);
-    if (shape.step.by != nullptr) {
-      llvm::Value* step = b_.CreateICmpEQ(step_of(pointer, b_.getInt64Ty()), b_.getInt64(together));
-      condition = condition != nullptr ? b_.CreateAnd(condition, step) : step;
-    }
-    if (condition == nullptr) {
-      result = access_together(how, pointer, mask_);
-    } else {
-      result = either(
-          condition, how, [&] { return access_together(how, pointer, mask_); },
-          [&] { return access_apart(how, pointer, mask_); });
-    }
-  } else {
-    llvm::Value* condition = b_.CreateAndReduce(mask_);
-    if (llvm::Value* checked = holds(pointer)) condition = b_.CreateAnd(condition, checked);
-    if (shape.step.by != nullptr) {
-      condition = b_.CreateAnd(condition, b_.CreateICmpEQ(step_of(pointer, b_.getInt64Ty()), b_.getInt64(together)));
-    }
-    result = either(
-        condition, how, [&] { return access_together(how, pointer, nullptr); },
-        [&] { return access_apart(how, pointer, mask_); });
-  }
+  const Vectors result = mask_ == nullptr ? access_by_all(how, pointer) : access_by_some(how, pointer);
   if (!store) define(access, result);
+}
+
+// Whether lanes go to neighbouring places, if at all known before the kernel runs: then `if_so` is what must hold
+// there, or null.
+bool Writer::may_be_together(const Access& access, const llvm::Value* pointer, llvm::Value*& if_so) {
+  const Shape shape = facts_.shape(pointer);
+  const auto together = static_cast<std::int64_t>(access.count() * access.element);
+  if (shape.kind != Kind::kAffine || !access.regular) return false;
+  if (shape.step.by == nullptr && shape.step.times != together) return false;
+  if_so = holds(pointer);
+  if (shape.step.by == nullptr) return true;
+  llvm::Value* step = b_.CreateICmpEQ(step_of(pointer, b_.getInt64Ty()), b_.getInt64(together));
+  if_so = if_so != nullptr ? b_.CreateAnd(if_so, step) : step;
+  return true;
+}
+
+Vectors Writer::access_by_all(const Access& access, const llvm::Value* pointer) {
+  llvm::Value* if_so = nullptr;
+  if (!may_be_together(access, pointer, if_so)) return access_apart(access, pointer, nullptr);
+  const auto together = [&] { return access_together(access, pointer, nullptr); };
+  if (if_so == nullptr) return together();
+  return either(if_so, access, together, [&] { return access_apart(access, pointer, nullptr); });
+}
+
+Vectors Writer::access_by_some(Access& access, const llvm::Value* pointer) {
+  llvm::Value* if_so = nullptr;
+  if (may_be_together(access, pointer, if_so)) {
+    if (if_so == nullptr && is_own(pointer)) {
+      // Lanes that take no part have a place there too, in which nothing may change.
+      if (access.store) {
+        Access before = access;
+        before.store = false;
+        const Vectors old = access_together(before, pointer, nullptr);
+        for (unsigned i = 0; i < access.count(); ++i) {
+          access.values[i] = b_.CreateSelect(mask_, access.values[i], old[i]);
+        }
+      }
+      return access_together(access, pointer, nullptr);
+    }
+    if (access.count() == 1 && native_mask(access.type())) {
+      const auto together = [&] { return access_together(access, pointer, mask_); };
+      if (if_so == nullptr) return together();
+      return either(if_so, access, together, [&] { return access_apart(access, pointer, mask_); });
+    }
+  }
+  if (native_apart(access)) return access_apart(access, pointer, mask_);
+  // Most often all lanes take part after all.
+  return either(
+      b_.CreateAndReduce(mask_), access, [&] { return access_by_all(access, pointer); },
+      [&] { return access_in_turn(access, pointer); });
+}
+
+bool Writer::native_apart(const Access& access) const {
+  const bool words = access.element == 4 || access.element == 8;
+  return access.regular && words && (access.store ? abilities_.scatter : abilities_.gather);
 }
 
 // Whether an affine pointer is that, in this round; null where nothing needs to be asked.
@@ -180,9 +199,7 @@ Vectors Writer::access_together(const Access& access, const llvm::Value* pointer
 }
 
 Vectors Writer::access_apart(const Access& access, const llvm::Value* pointer, llvm::Value* mask) {
-  const bool words = access.element == 4 || access.element == 8;
-  const bool native = access.regular && words && (access.store ? abilities_.scatter : abilities_.gather);
-  if (!native) {
+  if (!native_apart(access)) {
     // Without a mask each lane's access is an instruction of its own; with one that would be as many branches.
     if (mask != nullptr) return access_in_turn(access, pointer);
     const Shape shape = facts_.shape(pointer);
@@ -215,26 +232,46 @@ Vectors Writer::access_apart(const Access& access, const llvm::Value* pointer, l
   return result;
 }
 
-// One access after the other, to addresses that need no vector.
+// One access after the other, to addresses that need no vector. What a lane accesses side by side is one access.
 Vectors Writer::access_with_step(const Access& access, const llvm::Value* pointer) {
   llvm::Value* place = scalar(pointer);
   llvm::Value* step = step_of(pointer, b_.getInt64Ty());
+  const bool wide = access.regular && access.count() > 1;
+  const unsigned parts = wide ? 1 : access.count();
+  llvm::Type* wide_type = wide ? llvm::FixedVectorType::get(access.type(), access.count()) : nullptr;
+  const auto each = [&](unsigned lane, unsigned part) {
+    if (!wide) return b_.CreateExtractElement(access.values[part], lane);
+    llvm::Value* own = llvm::PoisonValue::get(wide_type);
+    for (unsigned i = 0; i < access.count(); ++i) {
+      own = b_.CreateInsertElement(own, b_.CreateExtractElement(access.values[i], lane), i);
+    }
+    return own;
+  };
   Vectors result;
   for (const Leaf& leaf : access.leaves) result.push_back(llvm::PoisonValue::get(lanes_of(leaf.type)));
+  Vectors owned;
   for (unsigned lane = 0; lane < lanes_; ++lane) {
-    for (unsigned i = 0; i < access.count(); ++i) {
-      const Leaf& leaf = access.leaves[i];
+    for (unsigned part = 0; part < parts; ++part) {
+      const Leaf& leaf = access.leaves[part];
       llvm::Value* at = leaf.offset != 0 ? b_.CreateConstGEP1_64(b_.getInt8Ty(), place, leaf.offset) : place;
+      const llvm::Align align = wide ? llvm::commonAlignment(access.align, access.element) : access.align_of(leaf);
       if (access.store) {
-        keep_metadata(b_.CreateAlignedStore(b_.CreateExtractElement(access.values[i], lane), at, access.align_of(leaf)),
-                      access.original);
+        keep_metadata(b_.CreateAlignedStore(each(lane, part), at, align), access.original);
+        continue;
+      }
+      llvm::Value* one = b_.CreateAlignedLoad(wide ? wide_type : leaf.type, at, align);
+      keep_metadata(one, access.original);
+      if (wide) {
+        owned.push_back(one);
       } else {
-        llvm::Value* one = b_.CreateAlignedLoad(leaf.type, at, access.align_of(leaf));
-        keep_metadata(one, access.original);
-        result[i] = b_.CreateInsertElement(result[i], one, lane);
+        result[part] = b_.CreateInsertElement(result[part], one, lane);
       }
     }
     if (lane + 1 < lanes_) place = b_.CreateGEP(b_.getInt8Ty(), place, step);
+  }
+  if (wide && !access.store) {
+    llvm::Value* all = llvm::concatenateVectors(b_, owned);
+    for (unsigned i = 0; i < access.count(); ++i) result[i] = every(all, access.count(), i);
   }
   return access.store ? Vectors() : result;
 }

@@ -44,6 +44,8 @@ struct Surroundings {
   std::function<llvm::BasicBlock*()> one_by_one;
   // A thread waits for its threadgroup; leaves the builder where it goes on.
   std::function<void(llvm::IRBuilder<>& builder)> barrier;
+  // Lets the threadgroup's other simdgroups come as far as this one.
+  std::function<void(llvm::IRBuilder<>& builder)> turn;
   // A thread has ended.
   std::function<void(llvm::IRBuilder<>& builder)> end;
 };
@@ -115,6 +117,7 @@ class Writer {
   void write_edge(const llvm::BasicBlock* from, const llvm::BasicBlock* to, llvm::Value* mask);
   llvm::BasicBlock* route(Level& level, std::set<unsigned> pending, llvm::ArrayRef<const llvm::BasicBlock*> targets);
   static llvm::BasicBlock* go(Level& level, std::set<unsigned> pending);
+  static bool has_barrier(const llvm::Loop& loop);
   bool worth_skipping(const llvm::BasicBlock& original) const;
   llvm::AllocaInst* mask_variable(llvm::DenseMap<const llvm::BasicBlock*, llvm::AllocaInst*>& variables,
                                   const llvm::BasicBlock* original);
@@ -144,6 +147,10 @@ class Writer {
   struct Access;
   bool is_own(const llvm::Value* pointer) const;
   bool native_mask(llvm::Type* type) const;
+  bool native_apart(const Access& access) const;
+  bool may_be_together(const Access& access, const llvm::Value* pointer, llvm::Value*& if_so);
+  Vectors access_by_all(const Access& access, const llvm::Value* pointer);
+  Vectors access_by_some(Access& access, const llvm::Value* pointer);
   Vectors access_together(const Access& access, const llvm::Value* pointer, llvm::Value* mask);
   Vectors access_apart(const Access& access, const llvm::Value* pointer, llvm::Value* mask);
   Vectors access_in_turn(const Access& access, const llvm::Value* pointer);
