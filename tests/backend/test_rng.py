@@ -44,6 +44,17 @@ def test_uniform_is_31_bits_of_the_stream():
     assert torch.equal(drawn, expected)
 
 
+def test_a_range_is_the_uniform_stream_scaled_then_moved():
+    """Two roundings on every machine: a compiler that fuses them gives other numbers for the same seed."""
+    low, high = torch.tensor(0.1), torch.tensor(0.7)
+    torch.mps.manual_seed(3)
+    unit = torch.rand(4096, device="mps").cpu()
+    torch.mps.manual_seed(3)
+    drawn = torch.empty(4096, device="mps").uniform_(low.item(), high.item()).cpu()
+    scaled = unit * (high - low)
+    assert torch.equal(drawn, scaled + low)
+
+
 def test_offset_advances_by_blocks():
     torch.mps.manual_seed(1)
     first = torch.rand(5, device="mps")  # five numbers take two blocks
