@@ -1,15 +1,17 @@
 """The table of what the kernels gave: one sorted line per kernel, so that two runs compare with diff.
 
-`worst` and `digest` belong to the machine (its vector units and its C library's functions); the verdict does not.
+`worst` and `digest` belong to the kind of machine that the header names, the verdict does not: torch.randn, which makes
+inputs, gives other bits on other vector units, and so do some of the C library's functions.
 """
 
 import collections
 import dataclasses
 import pathlib
+import platform
 
 from names import elementwise, family_of
 
-HEADER = "kernel\tfamily\tverdict\tchecks\tworst\tdigest"
+HEADER = "kernel\tfamily\tverdict\tchecks\tworst\tdigest on "
 SAMENESS_HEADER = "kernel\tfamily\toutcome"
 GOOD = ("equal", "close")
 SAMENESS = ("same", "differs", "not compiled")
@@ -30,15 +32,24 @@ def write(path: pathlib.Path, rows: list[Row]) -> None:
         f"{row.kernel}\t{family_of(row.kernel)}\t{row.verdict}\t{row.checks}\t{row.worst:.3g}\t{row.digest}"
         for row in sorted(rows, key=lambda row: row.kernel)
     )
-    path.write_text("\n".join([HEADER, *lines]) + "\n")
+    path.write_text("\n".join([HEADER + platform.machine(), *lines]) + "\n")
+
+
+def lines_of(path: pathlib.Path) -> list[str]:
+    lines = path.read_text().splitlines()
+    if not lines or not lines[0].startswith(HEADER):
+        raise ValueError(f"{path} is not a table of kernels: its first line does not begin with {HEADER!r}")
+    return lines
 
 
 def read(path: pathlib.Path) -> dict[str, Row]:
-    lines = path.read_text().splitlines()
-    if not lines or lines[0] != HEADER:
-        raise ValueError(f"{path} is not a table of kernels: its first line is not {HEADER!r}")
-    cells = (line.split("\t") for line in lines[1:])
+    cells = (line.split("\t") for line in lines_of(path)[1:])
     return {kernel: Row(kernel, verdict, int(n), float(w), digest) for kernel, _, verdict, n, w, digest in cells}
+
+
+def machine_of(path: pathlib.Path) -> str:
+    """The kind of machine whose bits the table has."""
+    return lines_of(path)[0].removeprefix(HEADER)
 
 
 def worse(before: dict[str, Row], rows: list[Row]) -> list[str]:

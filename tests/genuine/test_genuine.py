@@ -167,6 +167,21 @@ def test_other_outputs_and_worse_verdicts_exit_with_1(run_stand_in, tmp_path):
     assert "worse: b_aborts: equal -> crash" in done.stdout
 
 
+def test_outputs_of_another_kind_of_machine_are_not_compared(run_stand_in, tmp_path):
+    table, same = tmp_path / "other.tsv", tmp_path / "same.tsv"
+    only = ("--engine", "second", "--only", "(a|b)_.*", "--against", table)
+    run_stand_in("--engine", "first", "--table", table)
+    _, rest = table.read_text().split("\n", 1)
+    table.write_text(results.HEADER + "abacus\n" + rest)
+    done = run_stand_in(*only)
+    assert done.returncode == 0, done.stdout
+    assert "2 kernels are in other.tsv too: 0 worse, outputs are those of abacus" in done.stdout
+    done = run_stand_in(*only, "--sameness", same)
+    assert done.returncode != 0 and "has the outputs of abacus" in done.stderr and not same.exists()
+    table.write_text(table.read_text().replace("crash", "equal"))
+    assert run_stand_in(*only).returncode == 1
+
+
 def test_sameness_is_of_every_kernel_of_the_earlier_table(run_stand_in, tmp_path):
     table, same = tmp_path / "now.tsv", tmp_path / "same.tsv"
     run_stand_in("--engine", "first", "--only", "[abd]_.*", "--table", table)
