@@ -15,13 +15,16 @@ DEBIAN_LINT := clang-format-19 clang-tidy-19
 DEBIAN_FUZZ := clang-19
 # How long `make fuzz` looks.
 FUZZ_SECONDS ?= 600
+# How many programs `make fuzz-kernels` tries, and the first one's seed.
+KERNELS ?= 2000
+SEED ?= 1
 SOURCES := $(shell find src data cmake python examples/cpp -type f -not -name '*.pyc') CMakeLists.txt pyproject.toml
 
 export CCACHE_DIR ?= $(HOME)/.cache/ccache
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 
-.PHONY: help run test test-full build cpp-tests bench lint format tidy asan tsan fuzz fuzz-source clean
+.PHONY: help run test test-full build cpp-tests bench lint format tidy asan tsan fuzz fuzz-source fuzz-kernels clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -106,12 +109,12 @@ bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
 	$(VENV)/bin/python bench/import_time.py
 
 lint: build/.debian-lint $(VENV)/.ready ## format and lint checks, changing nothing
-	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'fuzz/*.cpp' 'examples/*.cpp' | xargs clang-format-19 --dry-run -Werror
+	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'fuzz/*.h' 'fuzz/*.cpp' 'examples/*.cpp' | xargs clang-format-19 --dry-run -Werror
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
 format: build/.debian-lint $(VENV)/.ready ## put all files into the house's format
-	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'fuzz/*.cpp' 'examples/*.cpp' | xargs clang-format-19 -i
+	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'fuzz/*.h' 'fuzz/*.cpp' 'examples/*.cpp' | xargs clang-format-19 -i
 	$(VENV)/bin/ruff check --fix -q .
 	$(VENV)/bin/ruff format -q .
 
@@ -147,6 +150,10 @@ fuzz-source: build/.debian build/.debian-fuzz ## the compiler of Metal source un
 	$(FUZZ_ENV) build/fuzz/fuzz/metal_source_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=60 -rss_limit_mb=4096 \
 	  -dict=fuzz/metal.dict -print_final_stats=1 -artifact_prefix=build/fuzz/source-finding- build/fuzz/source-corpus \
 	  tests/metal/wrong_programs
+
+fuzz-kernels: $(TESTS)/build.ninja ## KERNELS random kernels on all engines, from SEED on
+	cmake --build $(TESTS) --target kernel_fuzz
+	$(TESTS)/tests/kernel_fuzz --seed $(SEED) --count $(KERNELS)
 
 clean: ## remove what the build made, .venv excepted
 	rm -rf build
