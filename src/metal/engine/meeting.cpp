@@ -78,13 +78,21 @@ T combine(Meeting meeting, T a, T b) {
   return a;
 }
 
+// What lanes gave; of those that are somewhere else, anything.
+template <typename T>
+std::array<T, kLanes> given_by_lanes(const Simdgroup& simdgroup) {
+  static_assert(sizeof(T) <= kMostGiven);
+  std::array<T, kLanes> values;
+  for (unsigned lane = 0; lane < kLanes; ++lane) std::memcpy(&values[lane], simdgroup.given[lane], sizeof(T));
+  return values;
+}
+
 // Halves are folded onto each other, as a tree: the order of a sum that is not exact is part of its result.
 template <typename N>
 void reduce(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask) {
   using Wide = typename N::Wide;
-  std::array<N, kLanes> given;
+  const auto given = given_by_lanes<N>(simdgroup);
   std::array<N, kLanes> result;
-  std::memcpy(given.data(), simdgroup.given, sizeof given);
   for (unsigned base = 0; base < kLanes; base += point.width) {
     std::array<Wide, kLanes> values;
     for (unsigned i = 0; i < point.width; ++i) {
@@ -102,9 +110,8 @@ void reduce(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask)
 template <typename N>
 void scan(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask) {
   using Wide = typename N::Wide;
-  std::array<N, kLanes> given;
+  const auto given = given_by_lanes<N>(simdgroup);
   std::array<N, kLanes> result;
-  std::memcpy(given.data(), simdgroup.given, sizeof given);
   for (unsigned base = 0; base < kLanes; base += point.width) {
     Wide sum = identity<Wide>(point.meeting);
     for (unsigned i = base; i < base + point.width; ++i) {
@@ -127,11 +134,28 @@ void arithmetic(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t m
 
 // Metal leaves open what a lane reads of one that is not there. On Apple's GPUs it is zero, and PyTorch's sums of long
 // over a few lanes are right because of that.
+template <std::size_t kBytes>
+void exchange(Simdgroup& simdgroup, std::uint32_t mask) {
+  auto given = given_by_lanes<std::array<std::byte, kBytes>>(simdgroup);
+  for (std::uint32_t absent = ~mask; absent != 0; absent &= absent - 1)
+    given[static_cast<unsigned>(std::countr_zero(absent))] = {};
+  std::memcpy(simdgroup.result, given.data(), sizeof given);
+}
+
 void exchange(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask) {
-  std::memcpy(simdgroup.result, simdgroup.given, std::size_t{kLanes} * point.bytes);
-  for (std::uint32_t absent = ~mask; absent != 0; absent &= absent - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(absent));
-    std::memset(simdgroup.result + lane * point.bytes, 0, point.bytes);
+  switch (point.bytes) {
+    case 1:
+      return exchange<1>(simdgroup, mask);
+    case 2:
+      return exchange<2>(simdgroup, mask);
+    case 4:
+      return exchange<4>(simdgroup, mask);
+    case 8:
+      return exchange<8>(simdgroup, mask);
+    case 16:
+      return exchange<16>(simdgroup, mask);
+    default:
+      return exchange<kMostGiven>(simdgroup, mask);
   }
 }
 
@@ -146,8 +170,7 @@ __attribute__((target_clones("fma", "default")))
 #endif
 void multiply(Simdgroup& simdgroup) {
   constexpr unsigned kSize = 8;
-  std::array<std::array<float, 8>, kLanes> given;
-  std::memcpy(given.data(), simdgroup.given, sizeof given);
+  const auto given = given_by_lanes<std::array<float, 8>>(simdgroup);
   float left[kSize][kSize];
   float right[kSize][kSize];
   float sum[kSize][kSize];
@@ -171,8 +194,7 @@ void multiply(Simdgroup& simdgroup) {
 }
 
 void vote(Simdgroup& simdgroup, std::uint32_t mask) {
-  std::array<std::uint32_t, kLanes> given;
-  std::memcpy(given.data(), simdgroup.given, sizeof given);
+  const auto given = given_by_lanes<std::uint32_t>(simdgroup);
   Votes votes{.yes = 0, .active = mask};
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     if (given[lane] != 0) votes.yes |= mask & (std::uint32_t{1} << lane);

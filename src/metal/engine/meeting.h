@@ -25,12 +25,15 @@ struct Geometry {
   }
 };
 
+inline constexpr std::size_t kMostGiven = 32;  // bytes of what a lane gives
+
 // One simdgroup. A thread that suspends leaves its operand in `given` and where it waits in `waits`; before it resumes,
-// the scheduler fills `result`.
+// the scheduler fills `result`. Each lane gives in a place of its own, because lanes that diverged wait at the same
+// time with operands of different sizes.
 struct alignas(64) Simdgroup {
   std::uint32_t waits[kLanes];  // 0: finished; else 1 + the index of the meeting point
-  alignas(64) std::byte given[1024];
-  alignas(64) std::byte result[1024];
+  alignas(64) std::byte given[kLanes][kMostGiven];
+  alignas(64) std::byte result[kLanes * kMostGiven];
 };
 
 // Where a coroutine is a whole simdgroup, the first of `waits` says what it waits for.

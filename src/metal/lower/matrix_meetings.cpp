@@ -35,7 +35,7 @@ class MatrixWriter {
     llvm::Value* factors =
         m_.b.CreateShuffleVector(as_float(call.getArgOperand(0)), as_float(call.getArgOperand(1)), {0, 1, 2, 3});
     llvm::Value* added = m_.b.CreateShuffleVector(as_float(call.getArgOperand(2)), {0, 1, -1, -1});
-    m_.give(m_.b.CreateShuffleVector(factors, added, {0, 1, 2, 3, 4, 5, -1, -1}), 32);
+    m_.give(m_.b.CreateShuffleVector(factors, added, {0, 1, 2, 3, 4, 5, -1, -1}));
     m_.meet({.meeting = Meeting::kMatrixProduct, .bytes = 32});
     llvm::Value* sum = m_.take(pair, 8, m_.lane);
     result = sum->getType() == call.getType() ? sum : m_.b.CreateFPTrunc(sum, call.getType());

@@ -60,14 +60,14 @@ class MeetingWriter {
   std::uint64_t exchange(llvm::Value* value) {
     const std::uint64_t bytes =
         llvm::PowerOf2Ceil(m_.b.GetInsertBlock()->getModule()->getDataLayout().getTypeStoreSize(value->getType()));
-    m_.give(value, bytes);
+    m_.give(value);
     m_.meet({.meeting = Meeting::kExchange, .bytes = static_cast<std::uint8_t>(bytes)});
     return bytes;
   }
 
   llvm::Value* arithmetic(const MeetingPoint& point, llvm::CallInst& call) {
     const auto combined = [&](llvm::Value* operand) {
-      m_.give(operand, point.bytes);
+      m_.give(operand);
       m_.meet(point);
       return m_.take(operand->getType(), point.bytes, m_.lane);
     };
@@ -87,7 +87,7 @@ class MeetingWriter {
     llvm::Value* active;
   };
   Poll poll(llvm::Value* truth, bool quad) {
-    m_.give(m_.b.CreateZExt(truth, m_.b.getInt32Ty()), 4);
+    m_.give(m_.b.CreateZExt(truth, m_.b.getInt32Ty()));
     m_.meet({.meeting = Meeting::kVote, .bytes = 4});
     const auto lanes = [&](std::size_t offset) -> llvm::Value* {
       llvm::Value* mask = m_.taken_bytes(m_.b.getInt64Ty(), offset);
@@ -171,8 +171,9 @@ class MeetingWriter {
 
 }  // namespace
 
-void Meetings::give(llvm::Value* value, std::uint64_t stride) {
-  b.CreateStore(value, b.CreateInBoundsGEP(b.getInt8Ty(), given_, b.CreateMul(lane, b.getInt64(stride))));
+void Meetings::give(llvm::Value* value) {
+  llvm::Value* offset = b.CreateMul(lane, b.getInt64(engine::kMostGiven));
+  b.CreateStore(value, b.CreateInBoundsGEP(b.getInt8Ty(), given_, offset));
 }
 
 llvm::Value* Meetings::take(llvm::Type* type, std::uint64_t stride, llvm::Value* from) {

@@ -18,7 +18,7 @@ class Meetings {
   Meetings(llvm::IRBuilder<>& builder, llvm::Value* given, llvm::Value* result, llvm::Value* lane, Meet meet)
       : b(builder), lane(lane), meet(meet), given_(given), result_(result) {}
 
-  void give(llvm::Value* value, std::uint64_t stride);
+  void give(llvm::Value* value);
   llvm::Value* take(llvm::Type* type, std::uint64_t stride, llvm::Value* from);
   llvm::Value* taken_bytes(llvm::Type* type, std::uint64_t offset);
 
