@@ -1,4 +1,7 @@
-"""The sides of a comparison: a callable that does a case's work once, and the data that it writes to."""
+"""The sides of a comparison: a callable that does a case's work once, and the data that it writes to.
+
+The callable keeps nothing alive that it has only an address of: whoever calls it keeps the data.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,21 @@
+// Sums over each 32 items of a work-group, as simd_sum has them.
+static float lane_sum(float value, local float* shared) {
+  const uint t = get_local_id(0), lane = t % 32;
+  shared[t] = value;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint step = 16; step > 0; step /= 2) {
+    if (lane < step) shared[t] += shared[t + step];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  return shared[t - lane];
+}
+
+kernel void spmv(global const uint* starts, global const uint* columns, global const float* values,
+                 global const float* x, global float* out) {
+  local float shared[256];
+  const uint row = get_global_id(0) / 32, lane = get_local_id(0) % 32;
+  float sum = 0;
+  for (uint i = starts[row] + lane; i < starts[row + 1]; i += 32) sum += values[i] * x[columns[i]];
+  sum = lane_sum(sum, shared);
+  if (lane == 0) out[row] = sum;
+}
