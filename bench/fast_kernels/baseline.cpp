@@ -171,7 +171,8 @@ void stencil(const float* x, float* out, float rate, uint32_t width, uint32_t he
   });
 }
 
-// 4 x 16 of the result in registers; the columns of b that it needs are gathered once for all rows.
+// 4 x 16 of the result in registers; the columns of b that it needs are gathered once for all rows. Unrolled by hand:
+// GCC left alone unrolls the outer loop and runs out of registers.
 void matmul(const float* a, const float* b, float* out, uint32_t size) {
   constexpr uint32_t kRows = 4, kColumns = 16;
   split(size / kColumns, [=](uint32_t first, uint32_t last, uint32_t) {
@@ -179,23 +180,18 @@ void matmul(const float* a, const float* b, float* out, uint32_t size) {
     for (uint32_t column = first * kColumns; column < last * kColumns; column += kColumns) {
       for (uint32_t k = 0; k < size; ++k) std::copy_n(b + k * size + column, kColumns, &panel[k * kColumns]);
       for (uint32_t row = 0; row < size; row += kRows) {
-        float s0[kColumns] = {}, s1[kColumns] = {}, s2[kColumns] = {}, s3[kColumns] = {};
-        const float* left = a + row * size;
-        for (uint32_t k = 0; k < size; ++k) {
-          const float* right = &panel[k * kColumns];
-          const float l0 = left[k], l1 = left[size + k], l2 = left[2 * size + k], l3 = left[3 * size + k];
+        float sums[kRows][kColumns] = {};
+        const float *left = a + row * size, *right = panel.data();
+#pragma GCC unroll 1
+        for (uint32_t k = 0; k < size; ++k, right += kColumns) {
+#pragma GCC unroll 4
+          for (uint32_t r = 0; r < kRows; ++r) {
+            const float l = left[r * size + k];
 #pragma omp simd
-          for (uint32_t c = 0; c < kColumns; ++c) {
-            s0[c] += l0 * right[c];
-            s1[c] += l1 * right[c];
-            s2[c] += l2 * right[c];
-            s3[c] += l3 * right[c];
+            for (uint32_t c = 0; c < kColumns; ++c) sums[r][c] += l * right[c];
           }
         }
-        std::copy_n(s0, kColumns, out + row * size + column);
-        std::copy_n(s1, kColumns, out + (row + 1) * size + column);
-        std::copy_n(s2, kColumns, out + (row + 2) * size + column);
-        std::copy_n(s3, kColumns, out + (row + 3) * size + column);
+        for (uint32_t r = 0; r < kRows; ++r) std::copy_n(sums[r], kColumns, out + (row + r) * size + column);
       }
     }
   });
@@ -362,25 +358,45 @@ void spmv(const uint32_t* starts, const uint32_t* columns, const float* values, 
   });
 }
 
-// The same network: its comparisons know no branch, which is what makes it faster than std::sort on 1,024 keys.
+// std::min gives a reference, which GCC makes a branch of.
+static inline void order(uint32_t& low, uint32_t& high) {
+  const uint32_t a = low, b = high;
+  low = a < b ? a : b;
+  high = a < b ? b : a;
+}
+
+// The same network, without a branch: on 1,024 keys nearly twice as fast as std::sort. In the last two strides a vector
+// takes its elements from several pairs.
 void bitonic_sort(const uint32_t* x, uint32_t* out, uint32_t groups) {
   constexpr uint32_t kKeys = 1024;
   split(groups, [=](uint32_t first, uint32_t last, uint32_t) {
     for (uint32_t group = first; group < last; ++group) {
       uint32_t* keys = out + group * kKeys;
       std::copy_n(x + group * kKeys, kKeys, keys);
-      for (uint32_t size = 2; size <= kKeys; size *= 2)
-        for (uint32_t stride = size / 2; stride > 0; stride /= 2)
+      for (uint32_t size = 2; size <= kKeys; size *= 2) {
+        for (uint32_t stride = size / 2; stride > 2; stride /= 2)
           for (uint32_t base = 0; base < kKeys; base += 2 * stride) {
             uint32_t *low = keys + base, *high = low + stride;
             if ((base & size) != 0) std::swap(low, high);
 #pragma omp simd
-            for (uint32_t i = 0; i < stride; ++i) {
-              const uint32_t a = low[i], b = high[i];
-              low[i] = std::min(a, b);
-              high[i] = std::max(a, b);
-            }
+            for (uint32_t i = 0; i < stride; ++i) order(low[i], high[i]);
           }
+        for (uint32_t base = 0; base < kKeys && size > 2; base += size) {
+          uint32_t *low = keys + base, *high = low + 2;
+          if ((base & size) != 0) std::swap(low, high);
+#pragma omp simd
+          for (uint32_t i = 0; i < size; i += 4) {
+            order(low[i], high[i]);
+            order(low[i + 1], high[i + 1]);
+          }
+        }
+        for (uint32_t base = 0; base < kKeys; base += size) {
+          uint32_t *low = keys + base, *high = low + 1;
+          if ((base & size) != 0) std::swap(low, high);
+#pragma omp simd
+          for (uint32_t i = 0; i < size; i += 2) order(low[i], high[i]);
+        }
+      }
     }
   });
 }

@@ -10,7 +10,9 @@ inline std::uint32_t threads = 1;
 template <class Body>
 void split(std::uint32_t count, const Body& body) {
   if (threads == 1) return body(0, count, 0);
-  const auto begin = [&](std::uint32_t part) { return static_cast<std::uint32_t>(std::uint64_t{count} * part / threads); };
+  const auto begin = [&](std::uint32_t part) {
+    return static_cast<std::uint32_t>(std::uint64_t{count} * part / threads);
+  };
   std::vector<std::thread> others;
   for (std::uint32_t part = 1; part < threads; ++part)
     others.emplace_back([&, part] { body(begin(part), begin(part + 1), part); });
