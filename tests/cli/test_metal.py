@@ -179,6 +179,23 @@ def test_verify_says_by_which_route(call, library):
     ]
 
 
+def test_verify_says_what_runs_many_lanes_at_once(call, library):
+    answer = call("metal", "verify", "--simd", library)
+    assert answer.returncode == 0, answer.stderr
+    lines = [line.split() for line in answer.stdout.splitlines()]
+    assert lines[4][:3] == ["many", "lanes", "1,"]
+    assert lines[5] == ["declined", "0"]
+    found = json.loads(call("metal", "verify", "--simd", "--json", library).stdout)["simd"]
+    assert (found["kernels"], found["declined"]) == (1, {})
+    assert found["median_compile_ratio"] > 0
+
+
+def test_most_genuine_kernels_run_many_lanes_at_once(call, genuine_libraries):
+    for file in genuine_libraries[:1]:
+        found = json.loads(call("metal", "verify", "--simd", "--sample", "1/200", "--json", file, timeout=600).stdout)
+        assert found["simd"]["kernels"] >= 0.97 * found["kernels"], found["simd"]["declined"]
+
+
 def test_verify_names_what_it_refuses(call, metal, tmp_path):
     path = tmp_path / "two.metallib"
     other = metal.bitcode(position="air.amplification_id")

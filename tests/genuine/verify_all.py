@@ -21,6 +21,8 @@ COLUMNS = {
     "kernels": lambda name, found: found["kernels"],
     "thread loops": lambda name, found: found["thread_loops"],
     "coroutines": lambda name, found: found["coroutines"],
+    "many lanes": lambda name, found: found["simd"]["kernels"],
+    "compile ratio": lambda name, found: round(found["simd"]["median_compile_ratio"], 2),
     "refused": lambda name, found: sum(map(len, found["refusals"].values())),
     "median ms": lambda name, found: round(found["median_ms"], 1),
     "95 % ms": lambda name, found: round(found["p95_ms"], 1),
@@ -32,7 +34,7 @@ COLUMNS = {
 
 
 def verify(library: pathlib.Path) -> dict:
-    command = [pathlib.Path(sysconfig.get_path("scripts")) / "anymps", "metal", "verify", "--json", library]
+    command = [pathlib.Path(sysconfig.get_path("scripts")) / "anymps", "metal", "verify", "--simd", "--json", library]
     finished = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if finished.returncode not in (0, 2) or not finished.stdout:
         raise SystemExit(f"{library}: anymps metal verify ended with status {finished.returncode}")

@@ -79,7 +79,7 @@ std::vector<lower::Parameter> parameters_of(const Signature& signature) {
 std::string text_of(const lower::LoweringOptions& options) {
   std::string text = options.validate ? "validated" : options.force_coroutines ? "coroutines" : "";
   if (options.simdgroups != lower::Simdgroups::kNone) {
-    text += options.simdgroups == lower::Simdgroups::kAny ? " any simdgroups" : " simdgroups";
+    text += " simdgroups " + std::to_string(static_cast<int>(options.simdgroups));
   }
   if (options.soon) text += " soon";
   for (const auto& [id, value] : options.constants) text += " " + std::to_string(id) + "=" + std::to_string(value);

@@ -15,6 +15,7 @@
 #include "metal/engine/flush_denormals.h"
 #include "metal/engine/reports.h"
 #include "metal/engine/scheduler.h"
+#include "metal/engine/simdgroups.h"
 #include "metal/engine/source.h"
 #include "metal/engine/validator.h"
 #include "metal/pipeline.h"
@@ -71,7 +72,9 @@ class OraclePipeline final : public Pipeline {
     if (launch.validate && !source_.options.validate) return validated().launch(launch, threads, group);
     check_threadgroup(group);
     check_bound(launch);
-    if (!takes(threads, group)) return for_any_simdgroups().launch(launch, threads, group);
+    if (const auto wanted = form_for(threads, group); wanted != source_.options.simdgroups) {
+      return form(wanted).launch(launch, threads, group);
+    }
     // Nobody can tell, and a long loop is worth more than many short ones.
     if (regroup_) group = {std::min<std::uint32_t>(threads[0], kThreadsPerTask), 1, 1};
     Geometry geometry{.grid = threads, .threadgroup = group, .groups = {}};
@@ -99,11 +102,10 @@ class OraclePipeline final : public Pipeline {
   }
 
  private:
-  // Whether this code is for launches of such threadgroups.
-  bool takes(Size threads, Size group) const {
-    if (kernel_.route != lower::Route::kSimdLoop && kernel_.route != lower::Route::kSimdCoroutines) return true;
-    return !kernel_.meets || source_.options.simdgroups == lower::Simdgroups::kAny ||
-           (threads[0] % kLanes == 0 && group[0] % kLanes == 0);
+  // Which form of this kernel such threadgroups take: this one, where there is but one.
+  lower::Simdgroups form_for(Size threads, Size group) const {
+    const bool simd = kernel_.route == lower::Route::kSimdLoop || kernel_.route == lower::Route::kSimdCoroutines;
+    return simd && kernel_.meets ? simdgroups_of(threads, group) : source_.options.simdgroups;
   }
 
   // A Mac reads something or other where nothing is bound; here it would be a crash.
@@ -165,13 +167,14 @@ class OraclePipeline final : public Pipeline {
     return *validated_;
   }
 
-  Pipeline& for_any_simdgroups() {
-    std::call_once(any_once_, [&] {
+  Pipeline& form(lower::Simdgroups simdgroups) {
+    Form& form = forms_[static_cast<std::size_t>(simdgroups)];
+    std::call_once(form.once, [&] {
       lower::LoweringOptions options = source_.options;
-      options.simdgroups = lower::Simdgroups::kAny;
-      any_ = source_.pipeline(options);
+      options.simdgroups = simdgroups;
+      form.pipeline = source_.pipeline(options);
     });
-    return *any_;
+    return *form.pipeline;
   }
 
   static CompiledKernel without_object(CompiledKernel kernel) {
@@ -186,8 +189,11 @@ class OraclePipeline final : public Pipeline {
   const bool regroup_;  // threads may be grouped as it suits the CPU
   std::once_flag validated_once_;
   std::shared_ptr<Pipeline> validated_;
-  std::once_flag any_once_;
-  std::shared_ptr<Pipeline> any_;  // the same kernel for simdgroups that are not whole
+  struct Form {
+    std::once_flag once;
+    std::shared_ptr<Pipeline> pipeline;
+  };
+  std::array<Form, 4> forms_;  // the same kernel for other simdgroups
 };
 
 }  // namespace

@@ -1,10 +1,11 @@
 // A kernel in two forms: one that is soon there, and a fast one once it is worth its while (make_tiered_pipeline).
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <mutex>
 
 #include "metal/engine/background.h"
-#include "metal/engine/meeting.h"
+#include "metal/engine/simdgroups.h"
 #include "metal/engine/source.h"
 #include "metal/pipeline.h"
 
@@ -68,13 +69,13 @@ class TieredPipeline final : public Pipeline {
 
   void launch(const Launch& launch, Size threads, Size group) override {
     if (launch.validate) return first_->launch(launch, threads, group);
-    const bool whole =
-        route() == lower::Route::kThreadLoop || (threads[0] % engine::kLanes == 0 && group[0] % engine::kLanes == 0);
-    FastForm& form = whole ? whole_ : any_;
+    const lower::Simdgroups simdgroups =
+        route() == lower::Route::kThreadLoop ? lower::Simdgroups::kWhole : engine::simdgroups_of(threads, group);
+    FastForm& form = forms_[static_cast<std::size_t>(simdgroups)];
     if (Pipeline* fast = form.get()) return fast->launch(launch, threads, group);
     const bool many = std::uint64_t{threads[0]} * threads[1] * threads[2] >= kManyThreads;
     if (many || spent_.load(std::memory_order_relaxed) >= kEnough.count()) {
-      form.want(source_, whole ? lower::Simdgroups::kWhole : lower::Simdgroups::kAny, many);
+      form.want(source_, simdgroups, many);
       if (Pipeline* fast = form.get()) return fast->launch(launch, threads, group);
     }
     const Clock::time_point began = Clock::now();
@@ -86,8 +87,7 @@ class TieredPipeline final : public Pipeline {
   const std::shared_ptr<const engine::Source> source_;
   std::shared_ptr<Pipeline> first_;
   std::atomic<Clock::rep> spent_ = 0;  // in launches of the first
-  FastForm whole_;                     // for whole simdgroups, or threads that never meet
-  FastForm any_;
+  std::array<FastForm, 4> forms_;      // by lower::Simdgroups
 };
 
 }  // namespace

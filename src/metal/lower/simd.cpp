@@ -66,7 +66,8 @@ class SimdMaker {
         context_(module.getContext()),
         kernel_(kernel),
         parameters_(parameters),
-        any_(simdgroups == Simdgroups::kAny),
+        some_(simdgroups == Simdgroups::kAny),
+        folded_(simdgroups != Simdgroups::kWhole),
         target_(target),
         cpu_(cpu_of(target)),
         meets_(has_meetings(module)) {}
@@ -156,7 +157,7 @@ class SimdMaker {
     place.index = b.CreateAdd(base, lane, "", /*HasNUW=*/true, /*HasNSW=*/true);
     place.simdgroup = b.CreateUDiv(base, b.getInt32(engine::kLanes));
     place.lane = lane;
-    llvm::Value* index = any_ ? place.index : base;
+    llvm::Value* index = folded_ ? place.index : base;
     place.within[0] = b.CreateURem(index, size[0]);
     llvm::Value* row = b.CreateUDiv(index, size[0]);
     place.within[1] = b.CreateURem(row, size[1]);
@@ -164,7 +165,7 @@ class SimdMaker {
     for (unsigned i = 0; i < 3; ++i) {
       place.position[i] = b.CreateAdd(threads.first()[i], place.within[i], "", /*HasNUW=*/true);
     }
-    if (any_) return place;
+    if (folded_) return place;
     place.within[0] = b.CreateAdd(place.within[0], lane, "", /*HasNUW=*/true, /*HasNSW=*/true);
     place.position[0] = b.CreateAdd(place.position[0], lane, "", /*HasNUW=*/true);
     return place;
@@ -260,7 +261,7 @@ class SimdMaker {
     llvm::BasicBlock* entry = llvm::BasicBlock::Create(context_, "entry", simdgroup);
     llvm::IRBuilder<> b(entry);
     llvm::Value* active = nullptr;
-    if (any_) {
+    if (some_) {
       auto* lanes = llvm::FixedVectorType::get(number, engine::kLanes);
       llvm::SmallVector<llvm::Constant*> counted;
       for (unsigned i = 0; i < engine::kLanes; ++i) counted.push_back(b.getInt32(i));
@@ -362,7 +363,8 @@ class SimdMaker {
   llvm::LLVMContext& context_;
   llvm::Function* kernel_;
   std::span<const Parameter> parameters_;
-  const bool any_;
+  const bool some_;    // lanes may be missing
+  const bool folded_;  // lanes go over more than one row
   llvm::TargetMachine& target_;
   const Cpu cpu_;
   const bool meets_;

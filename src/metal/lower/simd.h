@@ -15,9 +15,10 @@ namespace anymps::metal::lower {
 
 // What the launches are like that the code is for.
 enum class Simdgroups : std::uint8_t {
-  kNone,   // do not try
-  kWhole,  // whole simdgroups, of threads that lie side by side along x
-  kAny,    // any threadgroups; slower
+  kNone,    // do not try
+  kWhole,   // whole simdgroups, of threads that lie side by side along x
+  kFolded,  // whole simdgroups that go over more than one row of their threadgroup
+  kAny,     // any threadgroups; the slowest
 };
 
 // How the code is to be called.

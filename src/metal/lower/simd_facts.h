@@ -51,8 +51,8 @@ using Checks = llvm::SmallSetVector<const llvm::Instruction*, 2>;
 
 class Facts {
  public:
-  // With `guards`, lanes are not told apart by is_guard() branches: whoever writes the code sees to it that all lanes go
-  // the same way there. Throws Decline for control flow that these passes do not know.
+  // With `guards`, lanes are not told apart by is_guard() branches: whoever writes the code sees to it that all lanes
+  // go the same way there. Throws Decline for control flow that these passes do not know.
   Facts(const Thread& thread, bool guards);
 
   Shape shape(const llvm::Value* value) const;

@@ -1,0 +1,23 @@
+// Which of a kernel's forms for many lanes at once a launch takes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "metal/engine/meeting.h"
+#include "metal/lower/simd.h"
+
+namespace anymps::metal::engine {
+
+inline lower::Simdgroups simdgroups_of(std::array<std::uint32_t, 3> threads, std::array<std::uint32_t, 3> group) {
+  if (threads[0] % kLanes == 0 && group[0] % kLanes == 0) return lower::Simdgroups::kWhole;
+  std::uint64_t size = 1;
+  for (unsigned i = 0; i < 3; ++i) {
+    if (group[i] == 0) return lower::Simdgroups::kAny;  // which the launch refuses
+    if (threads[i] % group[i] != 0) return lower::Simdgroups::kAny;
+    size *= group[i];
+  }
+  return size % kLanes == 0 ? lower::Simdgroups::kFolded : lower::Simdgroups::kAny;
+}
+
+}  // namespace anymps::metal::engine
