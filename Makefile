@@ -105,6 +105,7 @@ test-full: test ## the above, every genuine kernel, and PyTorch's own test_mps.p
 bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
 	$(VENV)/bin/python bench/run.py
 	$(VENV)/bin/python bench/metal_kernels.py $(GENUINE)
+	$(VENV)/bin/python bench/fast_kernels.py
 	$(VENV)/bin/python bench/metal_compile.py
 	$(VENV)/bin/python bench/import_time.py
 

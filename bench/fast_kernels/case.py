@@ -9,7 +9,7 @@ import torch
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """A launch. Metal's kernel and OpenCL's have the same name and take the same arguments, threads and threadgroups."""
+    """A launch; Metal's kernel and OpenCL's have the same name, arguments, threads and threadgroups."""
 
     kernel: str
     arguments: str  # names in Case.data

@@ -11,7 +11,7 @@ def matmul() -> Case:
     size, tile, side = 256, 64, 16
     data = {"a": torch.randn(size, size), "b": torch.randn(size, size), "out": torch.empty(size, size), "size": size}
     step = Step("matmul", "a b out size", (size // tile * side,) * 2, (side, side))
-    return Case("matmul, tiled", "matmul", data, "out", (step,), "a b out size", 1e-4)
+    return Case("tiled matmul", "matmul", data, "out", (step,), "a b out size", 1e-4)
 
 
 def attention() -> Case:
@@ -19,7 +19,7 @@ def attention() -> Case:
     data = {"q": torch.randn(heads, width), "k": torch.randn(heads, keys, width), "v": torch.randn(heads, keys, width)}
     data |= {"out": torch.empty(heads, width), "heads": heads, "keys": keys, "scale": width**-0.5}
     step = Step("attention", "q k v out keys scale", **whole(heads * 256, 256))
-    return Case("attention, one query", "attention", data, "out", (step,), "q k v out heads keys scale", 1e-5)
+    return Case("attention row", "attention", data, "out", (step,), "q k v out heads keys scale", 1e-5)
 
 
 def quantised_matvec() -> Case:
@@ -28,7 +28,7 @@ def quantised_matvec() -> Case:
     data = {"weights": weights, "scales": torch.rand(rows, blocks) * 0.1, "x": torch.randn(blocks * 32)}
     data |= {"out": torch.empty(rows), "rows": rows, "blocks": blocks}
     step = Step("quantised_matvec", "weights scales x out blocks", **whole(rows * 32, 128))
-    return Case("matvec, four bits", "quantised_matvec", data, "out", (step,), "weights scales x out rows blocks", 1e-3)
+    return Case("4-bit matvec", "quantised_matvec", data, "out", (step,), "weights scales x out rows blocks", 1e-4)
 
 
 def spmv() -> Case:

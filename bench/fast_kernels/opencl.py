@@ -84,8 +84,9 @@ class Pocl:
             kernel = ctypes.c_void_p(self._make("clCreateKernel", program, step.kernel.encode()))
             for index, name in enumerate(step.arguments.split()):
                 value = self._argument(data[name])
-                _check(self.cl.clSetKernelArg(kernel, index, ctypes.c_size_t(ctypes.sizeof(value)), ctypes.byref(value)),
-                       f"{step.kernel}, argument {index}")  # fmt: skip
+                size = ctypes.c_size_t(ctypes.sizeof(value))
+                status = self.cl.clSetKernelArg(kernel, index, size, ctypes.byref(value))
+                _check(status, f"{step.kernel}, argument {index}")
             sizes = ctypes.c_size_t * len(step.threads)
             launches.append((kernel, len(step.threads), sizes(*step.threads), sizes(*step.group)))
 

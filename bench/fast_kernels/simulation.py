@@ -16,7 +16,7 @@ def mandelbrot() -> Case:
     step = Step("mandelbrot", "out limit left top step", (width, height), (32, 8))
     arguments = "out limit left top step width height"
     # On the rim of the set the last bit decides after how many steps a point leaves.
-    return Case("Mandelbrot", "mandelbrot", data, "out", (step,), arguments, mismatches=0.02)
+    return Case("Mandelbrot", "mandelbrot", data, "out", (step,), arguments, mismatches=0.005)
 
 
 def black_scholes() -> Case:
@@ -26,7 +26,7 @@ def black_scholes() -> Case:
     data |= {"rate": 0.02, "volatility": 0.3, "count": count}
     arguments = "price strike years call put rate volatility"
     step = Step("black_scholes", arguments, **whole(count, 256))
-    return Case("Black-Scholes", "black_scholes", data, "call put", (step,), f"{arguments} count", 1e-4)
+    return Case("Black-Scholes", "black_scholes", data, "call put", (step,), f"{arguments} count", 1e-5)
 
 
 def nbody() -> Case:
@@ -34,7 +34,7 @@ def nbody() -> Case:
     bodies = torch.cat([torch.randn(count, 3), torch.rand(count, 1)], 1)
     data = {"bodies": bodies, "out": torch.empty(count, 4), "count": count, "softening": 0.01}
     step = Step("nbody", "bodies out count softening", **whole(count, 256))
-    return Case("n-body", "nbody", data, "out", (step,), "bodies out count softening", 1e-2)
+    return Case("n-body", "nbody", data, "out", (step,), "bodies out count softening", 1e-3)
 
 
 def binomial() -> Case:
@@ -46,7 +46,7 @@ def binomial() -> Case:
     data |= {"up": up, "discount": 1 / growth, "options": options}
     arguments = "price strike out up probability discount"
     step = Step("binomial", arguments, **whole(options * 256, 256))
-    return Case("binomial options", "binomial", data, "out", (step,), f"{arguments} options", 1e-3)
+    return Case("binomial options", "binomial", data, "out", (step,), f"{arguments} options", 1e-5)
 
 
 CASES = (mandelbrot, black_scholes, nbody, binomial)

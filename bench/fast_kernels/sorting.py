@@ -29,7 +29,7 @@ def radix_sort() -> Case:
         Step("scan_counts", "counts each", **whole(group, group)),
         Step("scatter", "keys out counts shift blocks", **whole(blocks * group, group)),
     )
-    return Case("radix sort, one pass", "radix_sort", data, "out", steps, "keys out shift count")
+    return Case("radix sort pass", "radix_sort", data, "out", steps, "keys out shift count")
 
 
 def bitonic_sort() -> Case:

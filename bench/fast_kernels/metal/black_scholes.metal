@@ -4,8 +4,8 @@ using namespace metal;
 // The normal distribution: Abramowitz and Stegun, 26.2.17.
 static float normal(float d) {
   const float k = 1 / (1 + 0.2316419f * abs(d));
-  const float tail = 0.39894228f * exp(-0.5f * d * d) *
-                     (k * (0.31938153f + k * (-0.356563782f + k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f)))));
+  const float series = 0.31938153f + k * (-0.356563782f + k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f)));
+  const float tail = 0.39894228f * exp(-0.5f * d * d) * k * series;
   return d > 0 ? 1 - tail : tail;
 }
 
