@@ -9,7 +9,8 @@ namespace {
 using Rmw = llvm::AtomicRMWInst;
 
 // AIR passes Metal's memory_order as a number after the operands, which is known at the calls only. The strongest is
-// right for all, and for read-modify-write costs nothing over relaxed on x86-64.
+// right for all, and for read-modify-write costs nothing over relaxed on x86-64. In a threadgroup's memory simd passes
+// make it plain arithmetic.
 constexpr auto kOrder = llvm::AtomicOrdering::SequentiallyConsistent;
 
 std::optional<Rmw::BinOp> operation_of(llvm::StringRef name, bool is_float, bool is_signed) {

@@ -2,7 +2,9 @@
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/LowerAtomic.h>
 
+#include "metal/air/signature.h"
 #include "metal/lower/bodies.h"
 #include "metal/lower/simd_writer.h"
 
@@ -28,6 +30,33 @@ bool says_nothing(const Instruction& instruction) {
 
 std::string name_of(const llvm::CallInst& call) {
   return call.getCalledFunction() != nullptr ? call.getCalledFunction()->getName().str() : "a pointer";
+}
+
+// A threadgroup's memory is seen by one thread of the CPU alone: what is atomic there need not be atomic here.
+llvm::Value* without_others(llvm::IRBuilder<>& b, llvm::AtomicRMWInst& change) {
+  if (change.getPointerAddressSpace() != kThreadgroupSpace) return &change;
+  llvm::Value* before = b.CreateAlignedLoad(change.getType(), change.getPointerOperand(), change.getAlign());
+  llvm::Value* after = llvm::buildAtomicRMWValue(change.getOperation(), b, before, change.getValOperand());
+  b.CreateAlignedStore(after, change.getPointerOperand(), change.getAlign());
+  change.eraseFromParent();
+  return before;
+}
+
+// The vector whose elements the parts take in turn, if there is one: it was taken apart before.
+llvm::Value* interleaved_already(llvm::ArrayRef<llvm::Value*> parts) {
+  llvm::Value* whole = nullptr;
+  for (unsigned i = 0; i < parts.size(); ++i) {
+    const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(parts[i]);
+    if (shuffle == nullptr || (whole != nullptr && shuffle->getOperand(0) != whole)) return nullptr;
+    whole = shuffle->getOperand(0);
+    const llvm::ArrayRef<int> from = shuffle->getShuffleMask();
+    const auto* type = llvm::cast<llvm::FixedVectorType>(whole->getType());
+    if (type->getNumElements() != from.size() * parts.size()) return nullptr;
+    for (std::size_t lane = 0; lane < from.size(); ++lane) {
+      if (from[lane] != static_cast<int>(lane * parts.size() + i)) return nullptr;
+    }
+  }
+  return whole;
 }
 
 }  // namespace
@@ -194,7 +223,7 @@ llvm::Value* Writer::divide(const llvm::BinaryOperator& division, llvm::Value* l
     return is_signed ? b_.CreateSIToFP(value, type) : b_.CreateUIToFP(value, type);
   };
   llvm::Value* exact = b_.CreateFDiv(wide(left), wide(right));
-  // By a number that is not the thread's, so that a lane that takes no part may divide by zero.
+  // A lane that takes no part may divide by zero; what it gets does not matter, but must be a number.
   llvm::Value* quotient = b_.CreateIntrinsic(is_signed ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
                                              {left->getType(), exact->getType()}, {exact});
   if (operation == Instruction::SDiv || operation == Instruction::UDiv) return quotient;
@@ -205,6 +234,7 @@ llvm::Value* Writer::divide(const llvm::BinaryOperator& division, llvm::Value* l
 llvm::Value* Writer::interleave(llvm::ArrayRef<llvm::Value*> parts) {
   llvm::SmallVector<llvm::Value*> all(parts.begin(), parts.end());
   if (all.size() == 1) return all[0];
+  if (llvm::Value* whole = interleaved_already(parts)) return whole;
   llvm::Value* behind_each_other = llvm::concatenateVectors(b_, all);
   llvm::SmallVector<int> from;
   for (unsigned lane = 0; lane < lanes_; ++lane) {
@@ -376,9 +406,10 @@ void Writer::write_serially(const Instruction& instruction) {
     Instruction* copy = instruction.clone();
     for (unsigned i = 0; i < places.size(); ++i) copy->setOperand(places[i], elements[i]);
     for (const auto& [place, value] : same) copy->setOperand(place, value);
-    b_.Insert(copy);
+    llvm::Value* result = b_.Insert(copy);
+    if (auto* change = llvm::dyn_cast<llvm::AtomicRMWInst>(copy)) result = without_others(b_, *change);
     Vectors parts;
-    if (!results.empty()) split(copy, parts);
+    if (!results.empty()) split(result, parts);
     for (unsigned i = 0; i < parts.size(); ++i) {
       llvm::Value* part = parts[i];
       if (part->getType()->isIntegerTy(1)) part = b_.CreateZExt(part, b_.getInt8Ty());
