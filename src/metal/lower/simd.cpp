@@ -7,6 +7,8 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include <memory>
+
 #include "metal/lower/simd_prepare.h"
 #include "metal/lower/simd_writer.h"
 #include "metal/lower/threads.h"
@@ -88,11 +90,15 @@ class SimdMaker {
     Thread thread{llvm::CloneFunction(one_, map), lanes};
     made_.push_back(thread.function);
     simd::spread_variables(thread);
-    const Facts facts(thread, /*guards=*/!meets_);
+    auto facts = std::make_unique<Facts>(thread, /*guards=*/!meets_);
+    if (simd::share_rounds(thread, *facts)) {
+      simd::put_in_form(*thread.function, target_);
+      facts = std::make_unique<Facts>(thread, /*guards=*/!meets_);
+    }
     if (meets_) {
-      make_simdgroups(thread, facts, barriers);
+      make_simdgroups(thread, *facts, barriers);
     } else {
-      make_rows(thread, facts);
+      make_rows(thread, *facts);
     }
     thread.function->eraseFromParent();
     return barriers ? SimdRun::kCoroutines : SimdRun::kDirect;

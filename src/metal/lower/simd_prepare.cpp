@@ -54,11 +54,13 @@ void mark_meetings(llvm::Module& module) {
   }
 }
 
-}  // namespace
+void add_form(llvm::FunctionPassManager& passes) {
+  passes.addPass(llvm::LoopSimplifyPass());
+  // The last: a pass that simplifies would take its phis away again.
+  passes.addPass(llvm::LCSSAPass());
+}
 
-void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll) {
-  mark_meetings(*function.getParent());
-  give_each_loop_one_latch(function);
+void run(llvm::FunctionPassManager& passes, llvm::Function& function, llvm::TargetMachine& target) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -69,7 +71,14 @@ void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll)
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
+  passes.run(function, functions);
+}
 
+}  // namespace
+
+void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll) {
+  mark_meetings(*function.getParent());
+  give_each_loop_one_latch(function);
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
@@ -90,10 +99,14 @@ void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll)
   passes.addPass(llvm::UnifyFunctionExitNodesPass());
   passes.addPass(llvm::LowerSwitchPass());
   passes.addPass(llvm::FixIrreduciblePass());
-  passes.addPass(llvm::LoopSimplifyPass());
-  // The last: a pass that simplifies would take its phis away again.
-  passes.addPass(llvm::LCSSAPass());
-  passes.run(function, functions);
+  add_form(passes);
+  run(passes, function, target);
+}
+
+void put_in_form(llvm::Function& function, llvm::TargetMachine& target) {
+  llvm::FunctionPassManager passes;
+  add_form(passes);
+  run(passes, function, target);
 }
 
 }  // namespace anymps::metal::lower::simd

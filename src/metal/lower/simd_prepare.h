@@ -13,6 +13,12 @@ namespace anymps::metal::lower::simd {
 // `unroll` short loops, which makes registers of the arrays that they go through.
 void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll);
 
+// Splits loops that lanes leave apart, but most of whose rounds they all run. Afterwards put_in_form() and new Facts
+// are due. False where there are none.
+bool share_rounds(const Thread& thread, const Facts& facts);
+// The last part of prepare().
+void put_in_form(llvm::Function& function, llvm::TargetMachine& target);
+
 // A thread's own arrays become arrays of all lanes: element by element where every access is to one kind of element, so
 // that what lanes access together lies together; lane by lane otherwise.
 void spread_variables(const Thread& thread);

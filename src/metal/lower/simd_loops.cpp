@@ -1,0 +1,95 @@
+// "for (i = thread; i < count; i += threads)": lanes leave such a loop apart, but only in its last round. The rounds
+// that all of them run become a loop of their own, in which nobody has to ask who takes part (share_rounds).
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include "metal/lower/bodies.h"
+#include "metal/lower/simd_prepare.h"
+
+namespace anymps::metal::lower::simd {
+namespace {
+
+// A longer body is not worth having twice.
+constexpr unsigned kLongest = 200;
+
+bool is_together(const Facts& facts, const llvm::Value* value) {
+  return facts.shape(value).kind != Shape::Kind::kVarying;
+}
+
+// Whether lanes leave it by where they are, at the end of a round.
+bool can_be_shared(const llvm::Loop& loop, const Facts& facts) {
+  const llvm::BasicBlock* latch = loop.getLoopLatch();
+  if (!facts.leaves_apart(&loop) || !loop.getSubLoops().empty() || latch == nullptr) return false;
+  if (loop.getExitingBlock() != latch || loop.getExitBlock() == nullptr) return false;
+  const auto* branch = llvm::dyn_cast<llvm::BranchInst>(latch->getTerminator());
+  if (branch == nullptr || !branch->isConditional()) return false;
+  const auto* condition = llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition());
+  if (condition == nullptr || condition->isEquality()) return false;
+  if (!is_together(facts, condition->getOperand(0)) || !is_together(facts, condition->getOperand(1))) return false;
+  std::size_t size = 0;
+  for (const llvm::BasicBlock* block : loop.blocks()) {
+    size += block->size();
+    for (const llvm::Instruction& instruction : *block) {
+      const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call != nullptr && call->getCalledFunction() != nullptr &&
+          call->getCalledFunction()->getName().starts_with("air.wg.barrier")) {
+        return false;
+      }
+    }
+  }
+  return size <= kLongest;
+}
+
+void share(llvm::Function& function, const llvm::Loop& loop) {
+  llvm::BasicBlock* before = loop.getLoopPreheader();
+  llvm::BasicBlock* header = loop.getHeader();
+  llvm::BasicBlock* latch = loop.getLoopLatch();
+  llvm::BasicBlock* exit = loop.getExitBlock();
+  llvm::ValueToValueMapTy map;
+  llvm::SmallVector<llvm::BasicBlock*> copies;
+  for (llvm::BasicBlock* block : loop.blocks()) {
+    llvm::BasicBlock* copy = llvm::CloneBasicBlock(block, map, ".all", &function);
+    map[block] = copy;
+    copies.push_back(copy);
+  }
+  llvm::remapInstructionsInBlocks(copies, map);
+  auto* first = llvm::cast<llvm::BasicBlock>(map[header]);
+  auto* last = llvm::cast<llvm::BasicBlock>(map[latch]);
+  const auto copied = [&](llvm::Value* value) {
+    const auto found = map.find(value);
+    return found != map.end() ? static_cast<llvm::Value*>(found->second) : value;
+  };
+  before->getTerminator()->replaceSuccessorWith(header, first);
+
+  // Behind the last round of all: some go on in the loop as it was, some leave.
+  auto* parting = llvm::BasicBlock::Create(function.getContext(), "parting", &function);
+  auto* branch = llvm::cast<llvm::BranchInst>(last->getTerminator());
+  llvm::IRBuilder<> b(branch);
+  llvm::Value* stays = branch->getCondition();
+  if (branch->getSuccessor(0) != first) stays = b.CreateNot(stays);
+  auto all = function.getParent()->getOrInsertFunction("air.simd_all", b.getInt1Ty(), b.getInt1Ty());
+  llvm::cast<llvm::Function>(all.getCallee())->setConvergent();
+  b.CreateCondBr(b.CreateCall(all, {stays}), first, parting);
+  branch->eraseFromParent();
+  b.SetInsertPoint(parting);
+  b.CreateCondBr(stays, header, exit);
+  for (llvm::PHINode& phi : header->phis()) {
+    phi.setIncomingBlock(static_cast<unsigned>(phi.getBasicBlockIndex(before)), parting);
+    phi.setIncomingValueForBlock(parting, copied(phi.getIncomingValueForBlock(latch)));
+  }
+  for (llvm::PHINode& phi : exit->phis()) phi.addIncoming(copied(phi.getIncomingValueForBlock(latch)), parting);
+}
+
+}  // namespace
+
+bool share_rounds(const Thread& thread, const Facts& facts) {
+  llvm::SmallVector<const llvm::Loop*> loops;
+  for (const llvm::Loop* loop : facts.loops().getLoopsInPreorder()) {
+    if (can_be_shared(*loop, facts)) loops.push_back(loop);
+  }
+  for (const llvm::Loop* loop : loops) share(*thread.function, *loop);
+  return !loops.empty();
+}
+
+}  // namespace anymps::metal::lower::simd
