@@ -2,6 +2,9 @@
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
@@ -54,6 +57,33 @@ void mark_meetings(llvm::Module& module) {
   }
 }
 
+// "out[i] = in[i]" of a structure or a vector is a copy of bytes. Short ones become accesses of words, which lanes can
+// do together.
+void spell_out_copies(llvm::Function& function) {
+  constexpr std::uint64_t kLongest = 64;
+  constexpr std::uint64_t kWord = 4;
+  llvm::SmallVector<llvm::MemTransferInst*> copies;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(&instruction);
+    if (copy == nullptr || copy->isVolatile()) continue;
+    const auto* length = llvm::dyn_cast<llvm::ConstantInt>(copy->getLength());
+    if (length != nullptr && length->getZExtValue() <= kLongest && length->getZExtValue() % kWord == 0) {
+      copies.push_back(copy);
+    }
+  }
+  for (llvm::MemTransferInst* copy : copies) {
+    llvm::IRBuilder<> b(copy);
+    const std::uint64_t words = llvm::cast<llvm::ConstantInt>(copy->getLength())->getZExtValue() / kWord;
+    if (words != 0) {
+      llvm::Type* type = b.getInt32Ty();
+      if (words > 1) type = llvm::FixedVectorType::get(type, static_cast<unsigned>(words));
+      llvm::Value* value = b.CreateAlignedLoad(type, copy->getRawSource(), copy->getSourceAlign().valueOrOne());
+      b.CreateAlignedStore(value, copy->getRawDest(), copy->getDestAlign().valueOrOne());
+    }
+    copy->eraseFromParent();
+  }
+}
+
 void add_form(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::LoopSimplifyPass());
   // The last: a pass that simplifies would take its phis away again.
@@ -79,6 +109,7 @@ void run(llvm::FunctionPassManager& passes, llvm::Function& function, llvm::Targ
 void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll) {
   mark_meetings(*function.getParent());
   give_each_loop_one_latch(function);
+  spell_out_copies(function);
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
