@@ -22,7 +22,8 @@ struct BufferKind {
 };
 
 inline constexpr unsigned kInputs = 4096;       // places of an input,
-inline constexpr unsigned kManyInputs = 65536;  // and of in_u, which 16 bits reach all of
+inline constexpr unsigned kManyInputs = 65536;  // and of in_u, which 16 bits reach all of,
+inline constexpr unsigned kBehind = 32;         // and as many more behind these
 inline constexpr unsigned kTable = 16;
 // A random kernel has at most as many, so that what it reads at multiples of its position is there.
 inline constexpr unsigned kMostThreads = 720;

@@ -8,14 +8,11 @@ namespace anymps::fuzz {
 
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15U + 0x632BE59BD9B4E019U) {}
+  explicit Random(std::uint64_t seed) : state_(mixed(seed)) {}
 
   std::uint64_t next() {
     state_ += 0x9E3779B97F4A7C15U;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
-    return z ^ (z >> 31);
+    return mixed(state_);
   }
   unsigned below(unsigned count) { return static_cast<unsigned>((next() >> 32) * count >> 32); }
   unsigned between(unsigned least, unsigned most) { return least + below(most - least + 1); }
@@ -26,6 +23,12 @@ class Random {
   }
 
  private:
+  static std::uint64_t mixed(std::uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+    return z ^ (z >> 31);
+  }
+
   std::uint64_t state_;
 };
 

@@ -23,6 +23,12 @@ const char* input_of(Type type) {
       return "in_f";
     case Type::kUint2:
       return "in_w";
+    case Type::kUchar4:
+      return "((device const uchar4*)in_u)";
+    case Type::kHalf2:
+      return "((device const half2*)in_u)";
+    case Type::kFloat3:
+      return "((device const packed_float3*)in_v)";
     case Type::kFloat4:
       return "in_v";
     default:
@@ -40,9 +46,40 @@ std::string cast(const char* type, const std::string& value) { return std::strin
 }  // namespace
 
 const char* name_of(Type type) {
-  constexpr const char* kNames[] = {"bool", "uchar", "short", "int",   "uint",
-                                    "long", "half",  "float", "uint2", "float4"};
+  constexpr const char* kNames[] = {"bool",  "uchar", "short",  "int",   "uint",   "long",  "half",
+                                    "float", "uint2", "uchar4", "half2", "float3", "float4"};
   return kNames[static_cast<unsigned>(type)];
+}
+
+Type element_of(Type type) {
+  switch (type) {
+    case Type::kUint2:
+      return Type::kUint;
+    case Type::kUchar4:
+      return Type::kUchar;
+    case Type::kHalf2:
+      return Type::kHalf;
+    default:
+      return Type::kFloat;
+  }
+}
+
+unsigned count_of(Type type) {
+  switch (type) {
+    case Type::kUint2:
+    case Type::kHalf2:
+      return 2;
+    case Type::kFloat3:
+      return 3;
+    default:
+      return 4;
+  }
+}
+
+Type Expressions::vector_type() {
+  constexpr Type kTypes[] = {Type::kUint2,  Type::kUint2,  Type::kUchar4, Type::kHalf2,
+                             Type::kFloat3, Type::kFloat4, Type::kFloat4};
+  return random_.one_of(kTypes);
 }
 
 Type Expressions::scalar_type() {
@@ -78,11 +115,11 @@ std::string Expressions::of(Type type, bool uniform, unsigned depth) {
     case Type::kHalf:
     case Type::kFloat:
       return real(type, uniform, depth - 1);
-    case Type::kUint2:
-    case Type::kFloat4:
-      return vector(type, uniform, depth - 1);
-    default:
+    case Type::kInt:
+    case Type::kUint:
       return word(type, uniform, depth - 1);
+    default:
+      return vector(type, uniform, depth - 1);
   }
 }
 
@@ -106,12 +143,9 @@ std::string Expressions::literal(Type type) {
       return cast("half", number(0, 64, "") + ".25f");
     case Type::kFloat:
       return (random_.chance(30) ? "(-" + number(0, 64, ".5f") + ")" : number(0, 64, ".125f"));
-    case Type::kUint2:
-      return "uint2(" + number(0, 9) + ", " + number(0, 9) + ")";
-    case Type::kFloat4:
-      return "float4(" + number(0, 9, ".0f") + ", " + number(0, 9, ".5f") + ", " + number(0, 9, ".25f") + ", 1.0f)";
+    default:
+      return std::string(name_of(type)) + "(" + literal(element_of(type)) + ")";
   }
-  return "0";
 }
 
 // Empty where there is none.
@@ -120,8 +154,9 @@ std::string Expressions::variable(Type type, bool uniform) {
   for (const Variable& variable : scope_.variables) {
     if (uniform && !variable.uniform) continue;
     if (variable.type == type) names.push_back(variable.name);
-    if (variable.type == Type::kFloat4 && type == Type::kFloat) names.push_back(variable.name + ".z");
-    if (variable.type == Type::kUint2 && type == Type::kUint) names.push_back(variable.name + ".y");
+    if (!is_scalar(variable.type) && element_of(variable.type) == type) {
+      names.push_back(variable.name + (random_.chance(50) ? ".x" : ".y"));
+    }
   }
   return names.empty() ? "" : random_.one_of(names);
 }
@@ -176,6 +211,8 @@ std::string Expressions::load(Type type) {
     if (type == Type::kShort) return "out_s[tid * 2u + " + number(0, 1) + "]";
   }
   const std::string index = place(type, input);
+  if (random_.chance(7))
+    input = "(" + truth(false, 0) + " ? " + input + " : " + input + " + " + std::to_string(kBehind) + ")";
   return input + "[" + index + "]";
 }
 
@@ -312,6 +349,7 @@ std::string Expressions::wide(bool uniform, unsigned depth) {
   }
 }
 
+// Nothing is negated: for AArch64, LLVM makes -fma(a, b, c) one instruction, which has another zero.
 std::string Expressions::real(Type type, bool uniform, unsigned depth) {
   const auto operand = [&] { return cast(name_of(type), of(type, uniform, depth)); };
   constexpr const char* kSigns[] = {"+", "-", "*"};
@@ -321,7 +359,7 @@ std::string Expressions::real(Type type, bool uniform, unsigned depth) {
     case 1:
       return std::string(random_.chance(50) ? "min(" : "max(") + operand() + ", " + operand() + ")";
     case 2:
-      return random_.chance(50) ? "(-" + operand() + ")" : "abs(" + operand() + ")";
+      return "abs(" + operand() + ")";
     case 3:
       return std::string(random_.chance(50) ? "floor(" : "trunc(") + operand() + ")";
     default:
@@ -331,16 +369,22 @@ std::string Expressions::real(Type type, bool uniform, unsigned depth) {
 
 std::string Expressions::vector(Type type, bool uniform, unsigned depth) {
   const auto operand = [&] { return cast(name_of(type), of(type, uniform, depth)); };
-  const auto element = [&] { return of(type == Type::kUint2 ? Type::kUint : Type::kFloat, uniform, depth / 2); };
   constexpr const char* kSigns[] = {"+", "-", "*"};
   if (random_.chance(30)) {
-    if (type == Type::kUint2) return "uint2(" + element() + ", " + element() + ")";
-    return "float4(" + element() + ", " + element() + ", " + element() + ", " + element() + ")";
+    std::string text = std::string(name_of(type)) + "(";
+    for (unsigned i = 0; i < count_of(type); ++i) {
+      text += (i != 0 ? ", " : "") + of(element_of(type), uniform, depth / 2);
+    }
+    return text + ")";
   }
   if (random_.chance(20)) {
     constexpr const char* kOfTwo[] = {".yx", ".xx", ".yy"};
+    constexpr const char* kOfThree[] = {".zyx", ".xxz", ".yzx"};
     constexpr const char* kOfFour[] = {".wzyx", ".xxzz", ".yzwx", ".wwww"};
-    return operand() + (type == Type::kUint2 ? random_.one_of(kOfTwo) : random_.one_of(kOfFour));
+    const unsigned count = count_of(type);
+    return operand() + (count == 2   ? random_.one_of(kOfTwo)
+                        : count == 3 ? random_.one_of(kOfThree)
+                                     : random_.one_of(kOfFour));
   }
   if (random_.chance(20)) return std::string(random_.chance(50) ? "min(" : "max(") + operand() + ", " + operand() + ")";
   if (type == Type::kUint2 && random_.chance(20)) return operation(operand(), ">>", "uint2(" + number(0, 31) + ")");

@@ -10,8 +10,11 @@
 
 namespace anymps::fuzz {
 
-enum class Type { kBool, kUchar, kShort, kInt, kUint, kLong, kHalf, kFloat, kUint2, kFloat4 };
+enum class Type { kBool, kUchar, kShort, kInt, kUint, kLong, kHalf, kFloat, kUint2, kUchar4, kHalf2, kFloat3, kFloat4 };
 const char* name_of(Type type);
+// Of a vector.
+Type element_of(Type type);
+unsigned count_of(Type type);
 
 // What threads of a kernel do together.
 enum class Together { kNothing, kSimdgroups, kThreadgroups };
@@ -50,6 +53,7 @@ class Expressions {
   // The numbers that a type can be made of.
   static bool is_scalar(Type type) { return type < Type::kUint2; }
   Type scalar_type();  // not bool
+  Type vector_type();
 
  private:
   std::string of(Type type, bool uniform, unsigned depth);

@@ -10,7 +10,7 @@ namespace anymps::fuzz {
 namespace {
 
 constexpr unsigned kMostGroup = 128;  // threads of a threadgroup
-constexpr unsigned kStatements = 12;  // outside of blocks
+constexpr unsigned kStatements = 10;  // outside of blocks
 constexpr unsigned kInside = 9;       // in the blocks of one of them
 constexpr unsigned kDeepest = 4;      // blocks in blocks
 constexpr const char* kBarrier = "threadgroup_barrier(mem_flags::mem_threadgroup);";
@@ -44,7 +44,9 @@ class Maker {
     if (random_.chance(40)) program.plan.shapes.push_back(shape());
     program.head = head();
     for (unsigned i = random_.between(2, 6); i > 0; --i) program.body.push_back(input());
-    for (unsigned i = random_.between(3, kStatements); i > 0; --i) {
+    if (random_.chance(15)) program.body.push_back(guard());
+    // Mostly few: they take less time.
+    for (unsigned i = random_.between(2, random_.between(4, kStatements)); i > 0; --i) {
       left_ = kInside;
       program.body.push_back(statement({}));
     }
@@ -157,6 +159,7 @@ class Maker {
     if (random_.chance(6)) return array();
     if (random_.chance(8)) return atomic();
     if (random_.chance(6)) return guarded_load();
+    if (random_.chance(6)) return walk();
     if (random_.chance(20)) return store();
     return assignment(context, scope_.variables.size());
   }
@@ -259,9 +262,9 @@ class Maker {
 
   // A variable that differs from thread to thread.
   Statement input() {
-    constexpr Type kTypes[] = {Type::kUint, Type::kUint,  Type::kInt,   Type::kInt,   Type::kFloat,  Type::kFloat,
-                               Type::kHalf, Type::kShort, Type::kUchar, Type::kUint2, Type::kFloat4, Type::kLong};
-    const Type type = random_.one_of(kTypes);
+    constexpr Type kTypes[] = {Type::kUint,  Type::kUint, Type::kInt,   Type::kInt,   Type::kFloat,
+                               Type::kFloat, Type::kHalf, Type::kShort, Type::kUchar, Type::kLong};
+    const Type type = random_.chance(20) ? write_.vector_type() : random_.one_of(kTypes);
     const std::string made = name("v");
     std::string text = std::string(name_of(type)) + " " + made + " = " + write_.load(type) + ";";
     scope_.variables.push_back({.name = made, .type = type});
@@ -270,10 +273,9 @@ class Maker {
 
   Statement declaration(const Context& context) {
     const bool uniform = context.uniform && random_.chance(25);
-    const Type type = random_.chance(15)   ? Type::kFloat4
-                      : random_.chance(10) ? Type::kUint2
-                      : random_.chance(8)  ? Type::kBool
-                                           : write_.scalar_type();
+    const Type type = random_.chance(22)  ? write_.vector_type()
+                      : random_.chance(8) ? Type::kBool
+                                          : write_.scalar_type();
     const std::string made = name(uniform ? "u" : "v");
     std::string text = std::string(name_of(type)) + " " + made + " = " + write_.of(type, uniform) + ";";
     scope_.variables.push_back({.name = made, .type = type, .uniform = uniform});
@@ -298,13 +300,11 @@ class Maker {
     const Variable* to = changeable(context.uniform, most);
     if (to == nullptr) return store();
     const bool uniform = to->uniform;
-    if (to->type == Type::kFloat4 && random_.chance(60)) {
-      constexpr const char* kParts[] = {".x", ".y", ".z", ".w"};
-      const std::string part = !uniform && random_.chance(40) ? "[" + write_.below(4) + "]" : random_.one_of(kParts);
-      return {.text = to->name + part + " = " + write_.of(Type::kFloat, uniform) + ";"};
-    }
-    if (to->type == Type::kUint2 && random_.chance(50)) {
-      return {.text = to->name + (random_.chance(50) ? ".x" : ".y") + " += " + write_.of(Type::kUint, uniform) + ";"};
+    if (!Expressions::is_scalar(to->type) && random_.chance(60)) {
+      constexpr const char* kParts[] = {".x", ".y"};
+      const bool indexed = !uniform && count_of(to->type) != 3 && random_.chance(40);
+      const std::string part = indexed ? "[" + write_.below(count_of(to->type)) + "]" : random_.one_of(kParts);
+      return {.text = to->name + part + " = " + write_.of(element_of(to->type), uniform) + ";"};
     }
     const bool wraps = to->type == Type::kUint || to->type == Type::kFloat || to->type == Type::kHalf;
     const char* sign = !wraps || random_.chance(50) ? " = " : random_.chance(50) ? " += " : " *= ";
@@ -312,7 +312,8 @@ class Maker {
   }
 
   Statement array() {
-    constexpr Type kElements[] = {Type::kUint, Type::kUint, Type::kFloat, Type::kUchar, Type::kFloat4, Type::kShort};
+    constexpr Type kElements[] = {Type::kUint,   Type::kUint,   Type::kFloat,  Type::kUchar,
+                                  Type::kFloat4, Type::kFloat3, Type::kUchar4, Type::kShort};
     const Array made{.name = name("a"), .element = random_.one_of(kElements), .count = 2U << random_.below(3)};
     const std::string declared =
         std::string(name_of(made.element)) + " " + made.name + "[" + std::to_string(made.count) + "]";
@@ -340,13 +341,16 @@ class Maker {
       {"out_u", Type::kUint, 4}, {"out_f", Type::kFloat, 4}, {"out_b", Type::kUchar, 2}, {"out_s", Type::kShort, 2},
       {"out_h", Type::kHalf, 2}, {"out_l", Type::kLong, 2},  {"out_v", Type::kFloat4, 2}};
 
-  static std::string own(const Output& output, unsigned place) {
-    return std::string(output.name) + "[tid * " + std::to_string(output.places) + "u + " + std::to_string(place) + "u]";
+  static std::string own(const Output& output, const std::string& place) {
+    return std::string(output.name) + "[tid * " + std::to_string(output.places) + "u + " + place + "]";
   }
+  static std::string own(const Output& output, unsigned place) { return own(output, std::to_string(place) + "u"); }
 
   Statement store() {
     const Output& output = random_.one_of(kOutputs);
-    return {.text = own(output, random_.below(output.places)) + " = " + write_.of(output.type) + ";"};
+    const std::string place =
+        random_.chance(20) ? write_.below(output.places) : std::to_string(random_.below(output.places)) + "u";
+    return {.text = own(output, place) + " = " + write_.of(output.type) + ";"};
   }
 
   // Of one operation for each place, so that no order shows.
@@ -382,9 +386,33 @@ class Maker {
     return {.text = std::move(text)};
   }
 
+  // Some threads end before anything is written, by their position.
+  Statement guard() {
+    if (!rows_) return {.text = "if (tid >= " + std::to_string(random_.between(1, 200)) + "u) return;"};
+    return {.text = "if (gid.x >= " + std::to_string(random_.between(1, 40)) +
+                    "u || gid.y >= " + std::to_string(random_.between(1, 18)) + "u) return;"};
+  }
+
+  // A pointer that goes on from round to round: at most seven times four.
+  Statement walk() {
+    const std::string made = name("v");
+    const std::string at = name("p");
+    const bool real = random_.chance(50);
+    const std::string trips = random_.chance(50) ? "5u" : "(" + write_.of(Type::kUint) + " % 7u)";
+    std::string text = std::string(real ? "float " : "uint ") + made + " = 0;\n";
+    text += std::string("device const ") + (real ? "float* " : "uint* ") + at + " = " + (real ? "in_f" : "in_u") +
+            " + tid" + (random_.chance(50) ? " * c_stride;" : ";");
+    text += "\nfor (uint i = 0u, n = " + trips + "; i < n; ++i) {\n  " + made + " += *" + at + ";\n  " + at +
+            " += " + (random_.chance(50) ? "c_stride" : "1") + ";\n}";
+    scope_.variables.push_back({.name = made, .type = real ? Type::kFloat : Type::kUint});
+    return {.text = std::move(text)};
+  }
+
   // What lanes of a simdgroup or a quad do together, those of them that come here.
   Statement meeting() {
-    const bool quad = random_.chance(25);
+    const unsigned which = random_.below(10);
+    // Votes of quads are not for many lanes at once, and the whole program goes with them.
+    const bool quad = random_.chance(which == 9 ? 3 : 25);
     const std::string group = quad ? "quad_" : "simd_";
     const unsigned width = quad ? 4 : 32;
     const bool together_real = random_.chance(25);
@@ -393,7 +421,6 @@ class Maker {
     std::string value;
     // A distance, or a lane, that is the same for all.
     const auto same = [&] { return write_.below(width, /*uniform=*/true); };
-    const unsigned which = random_.below(10);
     if (which < 4 && !together_real) {
       constexpr const char* kReductions[] = {"sum",
                                              "product",
@@ -408,13 +435,13 @@ class Maker {
                                              "prefix_exclusive_product"};
       value = group + random_.one_of(kReductions) + "(" + name_of(type) + "(" + write_.of(type) + "))";
     } else if (which < 8) {
-      if (random_.chance(15)) type = Type::kFloat4;
+      if (random_.chance(15)) type = write_.vector_type();
       const std::string given = std::string(name_of(type)) + "(" + write_.of(type) + ")";
       constexpr const char* kMoves[] = {"shuffle_up", "shuffle_down",      "shuffle_xor",
                                         "broadcast",  "shuffle_rotate_up", "shuffle_rotate_down"};
       if (random_.chance(35)) {
         value = group + "shuffle(" + given + ", ushort(" + write_.below(width) + "))";
-      } else if (random_.chance(15)) {
+      } else if (!quad && random_.chance(15)) {
         value = group + "broadcast_first(" + given + ")";
       } else {
         const char* move = random_.one_of(kMoves);
@@ -460,6 +487,8 @@ class Maker {
       } else if (variable.type == Type::kUint2) {
         made.push_back(
             {.text = own(kOutputs[0], next++ % 4) + " ^= " + variable.name + ".x * 3u + " + variable.name + ".y;"});
+      } else if (!Expressions::is_scalar(variable.type) && variable.type != Type::kFloat4) {
+        made.push_back({.text = own(kOutputs[1], next++ % 4) + " = float(" + variable.name + ".x);"});
       }
     }
     for (const Array& array : scope_.arrays) {
