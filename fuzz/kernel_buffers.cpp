@@ -92,7 +92,7 @@ const std::vector<BufferKind>& buffer_kinds() {
       {"in_f", "device const float*", Element::kFloat, 1, 0, kInputs + kBehind, false},
       {"in_b", "device const uchar*", Element::kUchar, 1, 0, kInputs + kBehind, false},
       {"in_s", "device const short*", Element::kShort, 1, 0, kInputs + kBehind, false},
-      {"in_h", "device const half*", Element::kHalf, 1, 0, kInputs + kBehind, false},
+      {"in_h", "device const half*", Element::kHalf, 1, 0, 2 * (kInputs + kBehind), false},
       {"in_l", "device const long*", Element::kLong, 1, 0, kInputs + kBehind, false},
       {"in_v", "device const float4*", Element::kFloat, 4, 0, kInputs + kBehind, false},
       {"in_w", "device const uint2*", Element::kUint, 2, 0, kInputs + kBehind, false},

@@ -26,7 +26,7 @@ const char* input_of(Type type) {
     case Type::kUchar4:
       return "((device const uchar4*)in_u)";
     case Type::kHalf2:
-      return "((device const half2*)in_u)";
+      return "((device const half2*)in_h)";
     case Type::kFloat3:
       return "((device const packed_float3*)in_v)";
     case Type::kFloat4:
