@@ -92,7 +92,7 @@ std::string Expressions::number(unsigned least, unsigned most, const char* suffi
   return std::to_string(random_.between(least, most)) + suffix;
 }
 
-std::string Expressions::of(Type type, bool uniform) { return of(type, uniform, random_.between(0, 3)); }
+std::string Expressions::of(Type type, bool uniform) { return of(type, uniform, random_.between(0, deepest_)); }
 
 std::string Expressions::below(unsigned count, bool uniform) {
   return "(" + of(Type::kUint, uniform) + " & " + std::to_string(count - 1) + "u)";

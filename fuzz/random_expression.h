@@ -42,8 +42,8 @@ struct Scope {
 
 class Expressions {
  public:
-  Expressions(Random& random, const Scope& scope, Together together, bool rows)
-      : random_(random), scope_(scope), together_(together), rows_(rows) {}
+  Expressions(Random& random, const Scope& scope, Together together, bool rows, unsigned deepest)
+      : random_(random), scope_(scope), together_(together), rows_(rows), deepest_(deepest) {}
 
   std::string of(Type type, bool uniform = false);
   // Below `count`, a power of two.
@@ -74,7 +74,8 @@ class Expressions {
   Random& random_;
   const Scope& scope_;
   const Together together_;
-  const bool rows_;  // the grid has two dimensions
+  const bool rows_;         // the grid has two dimensions
+  const unsigned deepest_;  // operations in operations
 };
 
 }  // namespace anymps::fuzz

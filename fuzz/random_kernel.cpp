@@ -35,7 +35,8 @@ class Maker {
       : random_(seed),
         together_(random_.one_of(kAll)),
         rows_(random_.chance(30)),
-        write_(random_, scope_, together_, rows_) {}
+        branchy_(random_.chance(50)),
+        write_(random_, scope_, together_, rows_, /*deepest=*/branchy_ ? 1 : 3) {}
 
   KernelProgram make() {
     KernelProgram program;
@@ -143,15 +144,16 @@ class Maker {
 
   Statement statement(const Context& context) {
     const bool deeper = context.depth < kDeepest;
-    if (deeper && random_.chance(16)) return branch(context);
+    const unsigned often = branchy_ ? 2 : 1;
+    if (deeper && random_.chance(16 * often)) return branch(context);
     if (deeper && random_.chance(6)) return choice(context);
-    if (deeper && random_.chance(12)) return loop(context);
+    if (deeper && random_.chance(12 * often)) return loop(context);
     if (deeper && context.uniform && !context.exchanging && together_ == Together::kThreadgroups &&
         random_.chance(25)) {
       return exchange(context);
     }
     if (together_ != Together::kNothing && random_.chance(25)) return meeting();
-    if (context.depth > 0 && random_.chance(12)) {
+    if (context.depth > 0 && random_.chance(12 * often)) {
       if (Statement made = jump(context); !made.text.empty()) return made;
     }
     if (random_.chance(2)) return {.text = "if (" + write_.of(Type::kBool) + ") return;"};
@@ -504,6 +506,7 @@ class Maker {
   Random random_;
   const Together together_;
   const bool rows_;
+  const bool branchy_;  // with more branches, and less in them
   Scope scope_;
   Expressions write_;
   unsigned left_ = 0;
