@@ -159,13 +159,13 @@ def test_genuine_libraries_are_read(call, genuine_libraries):
         assert not [function for function in functions if "error" in function]
 
 
-def test_every_tenth_genuine_kernel_compiles(call, genuine_libraries):
+def test_every_twentieth_genuine_kernel_compiles(call, genuine_libraries):
     """All of them: tests/genuine/verify_all.py, which `make test-full` runs."""
     for file in genuine_libraries:
-        found = json.loads(call("metal", "verify", "--sample", "1/10", "--json", file, timeout=1200).stdout)
+        found = json.loads(call("metal", "verify", "--sample", "1/20", "--json", file, timeout=1200).stdout)
         assert found["refusals"] == {}
-        assert found["kernels"] == 1300
-        assert found["thread_loops"] > found["coroutines"] > 200
+        assert found["kernels"] == 650
+        assert found["thread_loops"] > found["coroutines"] > 100
 
 
 def test_verify_says_by_which_route(call, library):

@@ -62,7 +62,7 @@ TEST(KernelReducer, LeavesWhatIsLookedFor) {
   const auto has_it = [](const KernelProgram& candidate) {
     return candidate.source().find("wanted") != std::string::npos;
   };
-  EXPECT_EQ(reduced(program, has_it, 10).source(), "// values 0, grid 3x1 group 3x1\n  x = f(1 * (c + wanted));\n");
+  EXPECT_EQ(reduced(program, has_it, 10).source(), "// values 0, grid 32x1 group 32x1\n  x = f(1 * (c + wanted));\n");
 }
 
 // found/: programs on which engines once differed, as small as they could be made.
