@@ -214,8 +214,8 @@ void Facts::find_same_lanes() {
       before = inner->getLoopPreheader();
       if (before == nullptr) throw Decline{"a loop out of form"};
     }
-    // A branch that lanes take together does not part them. But while others wait, blocks are run in order, those behind
-    // the way not taken too, and only a mask of its own tells that nobody has come to such a block.
+    // A branch that lanes take together does not part them. But while others wait, blocks are run in order, those
+    // behind the way not taken too, and only a mask of its own tells that nobody has come to such a block.
     const llvm::BasicBlock* first = loop != nullptr ? loop->getHeader() : &function.getEntryBlock();
     const bool nobody_waits = same_lanes_.lookup(before) == same_lanes_.lookup(first);
     if (all_reach(before, block, loop) || (nobody_waits && !parts_between(before, block, loop))) {
