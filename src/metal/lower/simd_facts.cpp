@@ -286,16 +286,14 @@ void Facts::find_shapes() {
           shape = transfer(instruction, checks);
           if (shape.kind != Kind::kAffine || shape.step.times == 0) shape = varying;
         }
-        if (known.insert(&instruction).second) {
-          shapes_[&instruction] = shape;
-        } else if (shapes_.lookup(&instruction).kind == Kind::kVarying) {
-          continue;
-        } else if (shapes_.lookup(&instruction) != shape) {
-          shape = varying;
-          shapes_[&instruction] = shape;
-        } else if (checks_.lookup(&instruction).size() == checks.size()) {
-          continue;
+        const bool first = known.insert(&instruction).second;
+        const Shape before = shapes_.lookup(&instruction);
+        if (!first) {
+          const bool same = before == shape && checks_.lookup(&instruction).size() == checks.size();
+          if (same || before.kind == Kind::kVarying) continue;
+          if (before != shape) shape = varying;
         }
+        shapes_[&instruction] = shape;
         if (shape.kind != Kind::kAffine) checks.clear();
         checks_[&instruction] = std::move(checks);
         changed = true;
