@@ -97,7 +97,7 @@ Vectors Writer::access_by_all(const Access& access, const llvm::Value* pointer) 
   if (!may_be_together(access, pointer, if_so)) return access_apart(access, pointer, nullptr);
   const auto together = [&] { return access_together(access, pointer, nullptr); };
   if (if_so == nullptr) return together();
-  return either(if_so, access, together, [&] { return access_apart(access, pointer, nullptr); });
+  return either(if_so, together, [&] { return access_apart(access, pointer, nullptr); });
 }
 
 Vectors Writer::access_by_some(Access& access, const llvm::Value* pointer) {
@@ -118,13 +118,13 @@ Vectors Writer::access_by_some(Access& access, const llvm::Value* pointer) {
     if (access.count() == 1 && native_mask(access.type())) {
       const auto together = [&] { return access_together(access, pointer, mask_); };
       if (if_so == nullptr) return together();
-      return either(if_so, access, together, [&] { return access_apart(access, pointer, mask_); });
+      return either(if_so, together, [&] { return access_apart(access, pointer, mask_); });
     }
   }
   if (native_apart(access)) return access_apart(access, pointer, mask_);
   // Most often all lanes take part after all.
   return either(
-      b_.CreateAndReduce(mask_), access, [&] { return access_by_all(access, pointer); },
+      b_.CreateAndReduce(mask_), [&] { return access_by_all(access, pointer); },
       [&] { return access_in_turn(access, pointer); });
 }
 
@@ -148,7 +148,7 @@ llvm::Value* Writer::holds(const llvm::Value* pointer) {
   return all;
 }
 
-Vectors Writer::either(llvm::Value* condition, const Access& access, llvm::function_ref<Vectors()> likely,
+Vectors Writer::either(llvm::Value* condition, llvm::function_ref<Vectors()> likely,
                        llvm::function_ref<Vectors()> otherwise) {
   llvm::BasicBlock* sides[2] = {block("together"), block("apart")};
   llvm::BasicBlock* join = block("accessed");
@@ -211,7 +211,7 @@ Vectors Writer::access_apart(const Access& access, const llvm::Value* pointer, l
         const auto together = static_cast<std::int64_t>(access.count() * access.element);
         if (access.regular && shape.step.times == together) return access_in_turn(access, pointer);
         return either(
-            condition, access, [&] { return access_with_step(access, pointer); },
+            condition, [&] { return access_with_step(access, pointer); },
             [&] { return access_in_turn(access, pointer); });
       }
     }

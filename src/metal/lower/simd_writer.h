@@ -155,8 +155,7 @@ class Writer {
   Vectors access_apart(const Access& access, const llvm::Value* pointer, llvm::Value* mask);
   Vectors access_in_turn(const Access& access, const llvm::Value* pointer);
   Vectors access_with_step(const Access& access, const llvm::Value* pointer);
-  Vectors either(llvm::Value* condition, const Access& access, llvm::function_ref<Vectors()> likely,
-                 llvm::function_ref<Vectors()> otherwise);
+  Vectors either(llvm::Value* condition, llvm::function_ref<Vectors()> likely, llvm::function_ref<Vectors()> otherwise);
   llvm::Value* holds(const llvm::Value* pointer);
   void store_by_last_lane(const Access& access, const llvm::Value* pointer);
   void keep_metadata(llvm::Value* written, const llvm::Instruction& original);
