@@ -36,7 +36,7 @@ struct alignas(64) Simdgroup {
   alignas(64) std::byte result[kLanes * kMostGiven];
 };
 
-// Where a coroutine is a whole simdgroup, the first of `waits` says what it waits for.
+// Where a coroutine is many lanes: what it waits for.
 inline constexpr std::uint32_t kWaitsAtBarrier = 1;
 inline constexpr std::uint32_t kTakesTurns = 2;  // until the others have come as far
 

@@ -127,7 +127,7 @@ class OraclePipeline final : public Pipeline {
     const Size group = geometry.group_at(index);
     clear(memory);
     if (kernel_.route == lower::Route::kSimdCoroutines) {
-      run_simdgroups(reinterpret_cast<Spawn>(code_->entry()), bindings, geometry, group, memory);
+      run_lanes(reinterpret_cast<SpawnLanes>(code_->entry()), bindings, geometry, group, memory);
     } else if (kernel_.route == lower::Route::kCoroutines) {
       run_threadgroup(reinterpret_cast<Spawn>(code_->entry()), kernel_.points, bindings, geometry, group, memory);
     } else {
@@ -193,7 +193,7 @@ class OraclePipeline final : public Pipeline {
     std::once_flag once;
     std::shared_ptr<Pipeline> pipeline;
   };
-  std::array<Form, 4> forms_;  // the same kernel for other simdgroups
+  std::array<Form, lower::kKindsOfSimdgroups> forms_;  // the same kernel for other simdgroups
 };
 
 }  // namespace

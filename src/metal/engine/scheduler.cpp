@@ -16,7 +16,8 @@ constexpr std::uint32_t kNowhere = UINT32_MAX;
 
 // Memory that a thread of the CPU uses for one threadgroup after the other.
 struct Workspace {
-  std::vector<Coroutine*> threads = std::vector<Coroutine*>(kMostThreads);
+  std::vector<Coroutine*> threads = std::vector<Coroutine*>(kMostThreads + 1);
+  std::vector<std::uint32_t> waits = std::vector<std::uint32_t>(kMostThreads);
   std::unique_ptr<Simdgroup[]> simdgroups = std::make_unique<Simdgroup[]>(kMostThreads / kLanes);
   std::byte* frames = reserve();
 
@@ -134,23 +135,22 @@ std::uint32_t threads_of(const Geometry& geometry, std::array<std::uint32_t, 3> 
 
 }  // namespace
 
-void run_simdgroups(Spawn spawn, void* const* bindings, const Geometry& geometry, std::array<std::uint32_t, 3> group,
-                    std::byte* threadgroup_memory) {
+void run_lanes(SpawnLanes spawn, void* const* bindings, const Geometry& geometry, std::array<std::uint32_t, 3> group,
+               std::byte* threadgroup_memory) {
   Workspace& workspace = Workspace::of_this_thread();
   std::byte* frames = workspace.frames;
-  spawn(bindings, &geometry, group[0], group[1], group[2], workspace.threads.data(), workspace.simdgroups.get(),
-        &frames, threadgroup_memory);
-  const std::uint32_t count = (threads_of(geometry, group) + kLanes - 1) / kLanes;
+  spawn(bindings, &geometry, group[0], group[1], group[2], workspace.threads.data(), workspace.waits.data(), &frames,
+        threadgroup_memory);
   // Those that take turns go first; barriers open when all others have ended.
   for (std::uint32_t next = kTakesTurns; next != 0;) {
     const std::uint32_t now = next;
     next = 0;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      Coroutine* simdgroup = workspace.threads[i];
-      if (simdgroup->resume == nullptr) continue;
-      const std::uint32_t& waits = workspace.simdgroups[i].waits[0];
-      if (waits == now) simdgroup->resume(simdgroup);
-      if (simdgroup->resume != nullptr) next = std::max(next, waits);
+    for (std::uint32_t i = 0; workspace.threads[i] != nullptr; ++i) {
+      Coroutine* lanes = workspace.threads[i];
+      if (lanes->resume == nullptr) continue;
+      const std::uint32_t& waits = workspace.waits[i];
+      if (waits == now) lanes->resume(lanes);
+      if (lanes->resume != nullptr) next = std::max(next, waits);
     }
   }
 }

@@ -31,9 +31,14 @@ class Watcher {
   virtual void opens(std::span<const Simdgroup> simdgroups, std::uint32_t threads) = 0;
 };
 
-// Where a coroutine is a whole simdgroup: threads that wait can only do so at threadgroup barriers.
-void run_simdgroups(Spawn spawn, void* const* bindings, const Geometry& geometry, std::array<std::uint32_t, 3> group,
-                    std::byte* threadgroup_memory);
+// The same where a coroutine is many lanes. `waits` has a word for each of them, and the last of `coroutines` is null.
+using SpawnLanes = void (*)(void* const* bindings, const Geometry* geometry, std::uint32_t x, std::uint32_t y,
+                            std::uint32_t z, Coroutine** coroutines, std::uint32_t* waits, std::byte** frames,
+                            std::byte* threadgroup_memory);
+
+// Where a coroutine is many lanes: threads that wait can only do so at threadgroup barriers.
+void run_lanes(SpawnLanes spawn, void* const* bindings, const Geometry& geometry, std::array<std::uint32_t, 3> group,
+               std::byte* threadgroup_memory);
 
 // Lanes of a simdgroup that wait at the same point are its active set. Where lanes wait at different ones, the earliest
 // in the program goes first, so that lanes that diverged come together again. A threadgroup barrier opens once no

@@ -17,7 +17,8 @@ inline lower::Simdgroups simdgroups_of(std::array<std::uint32_t, 3> threads, std
     if (threads[i] % group[i] != 0) return lower::Simdgroups::kAny;
     size *= group[i];
   }
-  return size % kLanes == 0 ? lower::Simdgroups::kFolded : lower::Simdgroups::kAny;
+  if (size % kLanes != 0) return lower::Simdgroups::kAny;
+  return group[0] % lower::kFewLanes == 0 ? lower::Simdgroups::kShort : lower::Simdgroups::kFolded;
 }
 
 }  // namespace anymps::metal::engine

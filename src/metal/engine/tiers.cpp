@@ -86,8 +86,8 @@ class TieredPipeline final : public Pipeline {
  private:
   const std::shared_ptr<const engine::Source> source_;
   std::shared_ptr<Pipeline> first_;
-  std::atomic<Clock::rep> spent_ = 0;  // in launches of the first
-  std::array<FastForm, 4> forms_;      // by lower::Simdgroups
+  std::atomic<Clock::rep> spent_ = 0;                      // in launches of the first
+  std::array<FastForm, lower::kKindsOfSimdgroups> forms_;  // by lower::Simdgroups
 };
 
 }  // namespace

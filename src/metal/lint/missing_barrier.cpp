@@ -33,16 +33,13 @@ struct Access {
 };
 
 bool is_barrier(const llvm::Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
-  if (callee == nullptr) return false;
-  if (callee->getName() == "air.wg.barrier") {
-    // With mem_none it orders nothing.
-    const auto* flags = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0));
-    return flags == nullptr || !flags->isZero();
-  }
+  const llvm::CallInst* call = lower::meeting(instruction);
+  if (call == nullptr) return false;
   // What simdgroups do together orders them, and who reads what behind it is not looked into.
-  return lower::is_cooperative(callee->getName());
+  if (!lower::is_threadgroup_barrier(call->getCalledFunction()->getName())) return true;
+  // With mem_none it orders nothing.
+  const auto* flags = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0));
+  return flags == nullptr || !flags->isZero();
 }
 
 class Finder {

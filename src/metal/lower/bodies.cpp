@@ -15,11 +15,25 @@ bool lacks_a_body(const llvm::Function& function) {
 }  // namespace
 
 bool is_cooperative(llvm::StringRef function) {
-  for (const llvm::StringRef prefix :
-       {"air.wg.barrier", "air.simdgroup.barrier", "air.simd_", "air.quad_", "air.simdgroup_matrix_8x8"}) {
+  for (const llvm::StringRef prefix : {"air.simdgroup.barrier", "air.simd_", "air.quad_", "air.simdgroup_matrix_8x8"}) {
     if (function.starts_with(prefix)) return true;
   }
-  return false;
+  return is_threadgroup_barrier(function);
+}
+
+bool is_threadgroup_barrier(llvm::StringRef function) { return function.starts_with("air.wg.barrier"); }
+
+const llvm::CallInst* meeting(const llvm::Value& value) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&value);
+  const llvm::Function* function = call != nullptr ? call->getCalledFunction() : nullptr;
+  return function != nullptr && is_cooperative(function->getName()) ? call : nullptr;
+}
+
+bool waits_for_threadgroup(const llvm::BasicBlock& block) {
+  return llvm::any_of(block, [](const llvm::Instruction& instruction) {
+    const llvm::CallInst* call = meeting(instruction);
+    return call != nullptr && is_threadgroup_barrier(call->getCalledFunction()->getName());
+  });
 }
 
 void give_bodies(llvm::Module& module, Writer write) {

@@ -44,6 +44,10 @@ void spell_out_bfloats(llvm::Module& module);
 
 // Whether threads must meet to do it: barriers, simdgroup and quad operations, 8x8 matrices.
 bool is_cooperative(llvm::StringRef function);
+bool is_threadgroup_barrier(llvm::StringRef function);
+// The call of a cooperative function that `value` is; null for anything else.
+const llvm::CallInst* meeting(const llvm::Value& value);
+bool waits_for_threadgroup(const llvm::BasicBlock& block);
 // Names of declarations "air.*" that are still used and that no pass knew.
 std::vector<std::string> unknown_functions(const llvm::Module& module);
 

@@ -53,11 +53,7 @@ class CoroutineMaker {
     for (llvm::BasicBlock& block : *thread_) {
       for (llvm::Instruction& instruction : block) {
         if (auto* end = llvm::dyn_cast<llvm::ReturnInst>(&instruction)) returns.push_back(end);
-        auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-        if (call != nullptr && call->getCalledFunction() != nullptr &&
-            is_cooperative(call->getCalledFunction()->getName())) {
-          meetings.push_back(call);
-        }
+        if (meeting(instruction) != nullptr) meetings.push_back(llvm::cast<llvm::CallInst>(&instruction));
       }
     }
     const auto meet = [this](const MeetingPoint& point) {

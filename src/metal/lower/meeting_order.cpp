@@ -17,13 +17,10 @@ namespace {
 
 // At what its simdgroup does together. Barriers of the threadgroup open only when nobody can move otherwise.
 bool meets(const llvm::BasicBlock& block) {
-  for (const llvm::Instruction& instruction : block) {
-    const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    if (call == nullptr || call->getCalledFunction() == nullptr) continue;
-    const llvm::StringRef name = call->getCalledFunction()->getName();
-    if (is_cooperative(name) && !name.starts_with("air.wg.barrier")) return true;
-  }
-  return false;
+  return llvm::any_of(block, [](const llvm::Instruction& instruction) {
+    const llvm::CallInst* call = meeting(instruction);
+    return call != nullptr && !is_threadgroup_barrier(call->getCalledFunction()->getName());
+  });
 }
 
 // Whether some lanes can begin the next round while others still wait at a meeting of this one.

@@ -9,6 +9,7 @@
 
 #include <memory>
 
+#include "metal/lower/bodies.h"
 #include "metal/lower/simd_prepare.h"
 #include "metal/lower/simd_writer.h"
 #include "metal/lower/threads.h"
@@ -51,13 +52,20 @@ Cpu cpu_of(const llvm::TargetMachine& target) {
   return cpu;
 }
 
-bool calls(const llvm::Function& function, llvm::StringRef prefix) {
-  for (const llvm::Instruction& instruction : llvm::instructions(function)) {
-    const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    if (call == nullptr || call->getCalledFunction() == nullptr) continue;
-    if (call->getCalledFunction()->getName().starts_with(prefix)) return true;
+// Where a kernel's threads meet.
+struct Meetings {
+  bool barriers = false;   // with their threadgroup
+  bool exchanges = false;  // with their simdgroup
+  bool any() const { return barriers || exchanges; }
+};
+
+Meetings meetings_of(const llvm::Module& module) {
+  Meetings meetings;
+  for (const llvm::Function& function : module) {
+    if (function.use_empty() || !is_cooperative(function.getName())) continue;
+    (is_threadgroup_barrier(function.getName()) ? meetings.barriers : meetings.exchanges) = true;
   }
-  return false;
+  return meetings;
 }
 
 class SimdMaker {
@@ -68,40 +76,39 @@ class SimdMaker {
         context_(module.getContext()),
         kernel_(kernel),
         parameters_(parameters),
-        some_(simdgroups == Simdgroups::kAny),
-        folded_(simdgroups != Simdgroups::kWhole),
         target_(target),
         cpu_(cpu_of(target)),
-        meets_(has_meetings(module)) {}
+        meetings_(meetings_of(module)),
+        meets_(meetings_.any()),
+        lanes_(count_lanes(simdgroups)),
+        some_(simdgroups == Simdgroups::kAny),
+        folded_(simdgroups != Simdgroups::kWhole && lanes_ == engine::kLanes) {}
 
   SimdRun make() {
-    const bool barriers = meets_ && calls(*kernel_, "air.wg.barrier");
-    // Lanes that never meet are as many as suit the registers: two for each vector, to have work while one waits.
-    const unsigned lanes = meets_ ? engine::kLanes : cpu_.floats * 2;
     mark_unchanging(*kernel_, parameters_);
     one_ = make_thread("thread");
     // Where a vector takes many registers, the arrays that unrolling would make registers of are in memory anyway.
     // Short kernels are worth it all the same: neighbouring accesses become one.
-    simd::prepare(*one_, target_, /*unroll=*/lanes <= 2 * cpu_.floats || one_->getInstructionCount() <= kShort);
+    simd::prepare(*one_, target_, /*unroll=*/lanes_ <= 2 * cpu_.floats || one_->getInstructionCount() <= kShort);
     // Seconds of compiling for what LLVM's register allocator then spills anyway.
-    if (one_->getInstructionCount() * lanes / cpu_.floats > kMost) throw Decline{"it is too large"};
-    ;
+    if (one_->getInstructionCount() * lanes_ / cpu_.floats > kMost) throw Decline{"it is too large"};
     llvm::ValueToValueMapTy map;
-    Thread thread{llvm::CloneFunction(one_, map), lanes};
+    Thread thread{llvm::CloneFunction(one_, map), lanes_};
     made_.push_back(thread.function);
     simd::spread_variables(thread);
     auto facts = std::make_unique<Facts>(thread, /*guards=*/!meets_);
-    if (simd::share_rounds(thread, *facts)) {
+    for (const auto share : {simd::share_sides, simd::share_rounds}) {
+      if (!share(thread, *facts)) continue;
       simd::put_in_form(*thread.function, target_);
       facts = std::make_unique<Facts>(thread, /*guards=*/!meets_);
     }
     if (meets_) {
-      make_simdgroups(thread, *facts, barriers);
+      make_simdgroups(thread, *facts);
     } else {
       make_rows(thread, *facts);
     }
     thread.function->eraseFromParent();
-    return barriers ? SimdRun::kCoroutines : SimdRun::kDirect;
+    return meetings_.barriers ? SimdRun::kCoroutines : SimdRun::kDirect;
   }
 
   void take_back() {
@@ -113,6 +120,15 @@ class SimdMaker {
   }
 
  private:
+  unsigned count_lanes(Simdgroups simdgroups) const {
+    // Two registers for each vector, to have work while one waits.
+    if (!meets_) return cpu_.floats * 2;
+    if (meetings_.exchanges) return engine::kLanes;
+    // Waiting costs the same for many lanes as for few, unless what they keep takes too many registers.
+    const bool much = kernel_->getInstructionCount() > kShort;
+    return simdgroups == Simdgroups::kShort || (simdgroups == Simdgroups::kWhole && much) ? kFewLanes : engine::kLanes;
+  }
+
   llvm::SmallVector<llvm::Type*> common_types() {
     llvm::Type* pointer = llvm::PointerType::get(context_, 0);
     llvm::Type* number = llvm::Type::getInt32Ty(context_);
@@ -162,7 +178,9 @@ class SimdMaker {
     Place place;
     place.index = b.CreateAdd(base, lane, "", /*HasNUW=*/true, /*HasNSW=*/true);
     place.simdgroup = b.CreateUDiv(base, b.getInt32(engine::kLanes));
-    place.lane = lane;
+    place.lane = lanes_ == engine::kLanes ? lane
+                                          : b.CreateAdd(b.CreateURem(base, b.getInt32(engine::kLanes)), lane, "",
+                                                        /*HasNUW=*/true, /*HasNSW=*/true);
     llvm::Value* index = folded_ ? place.index : base;
     place.within[0] = b.CreateURem(index, size[0]);
     llvm::Value* row = b.CreateUDiv(index, size[0]);
@@ -257,22 +275,22 @@ class SimdMaker {
   }
 
   // Simdgroups, each of which is a coroutine where there are barriers.
-  void make_simdgroups(const Thread& thread, const Facts& facts, bool barriers) {
+  void make_simdgroups(const Thread& thread, const Facts& facts) {
+    const bool barriers = meetings_.barriers;
     llvm::Type* pointer = llvm::PointerType::get(context_, 0);
     llvm::Type* number = llvm::Type::getInt32Ty(context_);
     llvm::SmallVector<llvm::Type*> types = common_types();
     types.append({number, number});                  // the index of its first thread, and how many the threadgroup has
-    if (barriers) types.append({pointer, pointer});  // frames, and what engine::Simdgroup knows of it
+    if (barriers) types.append({pointer, pointer});  // frames, and where it says what it waits for
     llvm::Function* simdgroup = function("simdgroup", barriers ? pointer : llvm::Type::getVoidTy(context_), types);
     llvm::BasicBlock* entry = llvm::BasicBlock::Create(context_, "entry", simdgroup);
     llvm::IRBuilder<> b(entry);
     llvm::Value* active = nullptr;
     if (some_) {
-      auto* lanes = llvm::FixedVectorType::get(number, engine::kLanes);
       llvm::SmallVector<llvm::Constant*> counted;
-      for (unsigned i = 0; i < engine::kLanes; ++i) counted.push_back(b.getInt32(i));
+      for (unsigned i = 0; i < lanes_; ++i) counted.push_back(b.getInt32(i));
       llvm::Value* left = b.CreateSub(simdgroup->getArg(kCommon + 1), simdgroup->getArg(kCommon));
-      active = b.CreateICmpULT(llvm::ConstantVector::get(counted), b.CreateVectorSplat(lanes->getNumElements(), left));
+      active = b.CreateICmpULT(llvm::ConstantVector::get(counted), b.CreateVectorSplat(lanes_, left));
     }
     Surroundings surroundings;
     llvm::BasicBlock* suspended = nullptr;
@@ -284,7 +302,8 @@ class SimdMaker {
         suspend(at, *simdgroup, suspended, /*last=*/false);
       };
       surroundings.barrier = [waits](llvm::IRBuilder<>& at) { waits(at, engine::kWaitsAtBarrier); };
-      surroundings.turn = [waits](llvm::IRBuilder<>& at) { waits(at, engine::kTakesTurns); };
+      // Where simdgroups meet on their way, they go side by side, as on a GPU (engine::run_threadgroup).
+      if (meetings_.exchanges) surroundings.turn = [waits](llvm::IRBuilder<>& at) { waits(at, engine::kTakesTurns); };
       surroundings.end = [&](llvm::IRBuilder<>& at) {
         suspend(at, *simdgroup, suspended, /*last=*/true);
         at.CreateUnreachable();
@@ -297,13 +316,14 @@ class SimdMaker {
     Writer(thread, facts, cpu_.abilities, surroundings, *simdgroup, arguments, active).write(entry);
     one_->eraseFromParent();
     llvm::erase(made_, one_);
-    make_run(simdgroup, barriers);
+    make_run(simdgroup);
   }
 
-  void make_run(llvm::Function* simdgroup, bool barriers) {
+  void make_run(llvm::Function* simdgroup) {
+    const bool barriers = meetings_.barriers;
     llvm::Type* pointer = llvm::PointerType::get(context_, 0);
     constexpr unsigned kThreads = 5;
-    constexpr unsigned kSimdgroups = 6;
+    constexpr unsigned kWaits = 6;
     constexpr unsigned kFrames = 7;
     constexpr unsigned kMemoryOfCoroutines = 8;
     const unsigned memory = barriers ? kMemoryOfCoroutines : kMemory;
@@ -323,20 +343,26 @@ class SimdMaker {
     llvm::SmallVector<llvm::Value*> values;
     for (unsigned i = 0; i < kMemory; ++i) values.push_back(run->getArg(i));
     values.append({run->getArg(memory), base, count});
-    llvm::Value* index = b.CreateZExt(b.CreateUDiv(base, b.getInt32(engine::kLanes)), b.getInt64Ty());
+    llvm::Value* index = b.CreateZExt(b.CreateUDiv(base, b.getInt32(lanes_)), b.getInt64Ty());
     if (barriers) {
-      llvm::Value* state = b.CreateInBoundsGEP(b.getInt8Ty(), run->getArg(kSimdgroups),
-                                               b.CreateMul(index, b.getInt64(sizeof(engine::Simdgroup))));
-      values.append({run->getArg(kFrames), state});
+      llvm::Value* waits = b.CreateInBoundsGEP(b.getInt32Ty(), run->getArg(kWaits), index);
+      values.append({run->getArg(kFrames), waits});
     }
     llvm::Value* handle = b.CreateCall(simdgroup, values);
     if (barriers) {
       b.CreateStore(handle, b.CreateInBoundsGEP(b.getPtrTy(), run->getArg(kThreads), index));
     }
-    llvm::Value* next = b.CreateAdd(base, b.getInt32(engine::kLanes));
+    llvm::Value* next = b.CreateAdd(base, b.getInt32(lanes_));
     base->addIncoming(next, b.GetInsertBlock());
     b.CreateCondBr(b.CreateICmpULT(next, count), head, done);
     b.SetInsertPoint(done);
+    if (barriers) {
+      // The last: none.
+      llvm::Value* many =
+          b.CreateZExt(b.CreateUDiv(b.CreateAdd(count, b.getInt32(lanes_ - 1)), b.getInt32(lanes_)), b.getInt64Ty());
+      b.CreateStore(llvm::ConstantPointerNull::get(b.getPtrTy()),
+                    b.CreateInBoundsGEP(b.getPtrTy(), run->getArg(kThreads), many));
+    }
     b.CreateRetVoid();
   }
 
@@ -369,11 +395,13 @@ class SimdMaker {
   llvm::LLVMContext& context_;
   llvm::Function* kernel_;
   std::span<const Parameter> parameters_;
-  const bool some_;    // lanes may be missing
-  const bool folded_;  // lanes go over more than one row
   llvm::TargetMachine& target_;
   const Cpu cpu_;
+  const Meetings meetings_;
   const bool meets_;
+  const unsigned lanes_;
+  const bool some_;    // lanes may be missing
+  const bool folded_;  // lanes go over more than one row
   llvm::Function* one_ = nullptr;
   llvm::SmallVector<llvm::Function*> made_;
 };

@@ -2,6 +2,8 @@
 // of its passes, in order; the oracle takes what one of them declines.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -13,13 +15,18 @@ class TargetMachine;
 
 namespace anymps::metal::lower {
 
+// Lanes that run at once where rows of threads are short and threads exchange nothing.
+inline constexpr unsigned kFewLanes = 8;
+
 // What the launches are like that the code is for.
 enum class Simdgroups : std::uint8_t {
   kNone,    // do not try
   kWhole,   // whole simdgroups, of threads that lie side by side along x
+  kShort,   // as kFolded, but of rows of whole kFewLanes
   kFolded,  // whole simdgroups that go over more than one row of their threadgroup
   kAny,     // any threadgroups; the slowest
 };
+inline constexpr std::size_t kKindsOfSimdgroups = 5;
 
 // How the code is to be called.
 enum class SimdRun : std::uint8_t {

@@ -6,6 +6,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
+#include "metal/lower/bodies.h"
 #include "metal/lower/simd_writer.h"
 
 namespace anymps::metal::lower::simd {
@@ -152,16 +153,6 @@ bool Writer::worth_skipping(const llvm::BasicBlock& original) const {
   return false;
 }
 
-bool Writer::has_barrier(const llvm::Loop& loop) {
-  return llvm::any_of(loop.blocks(), [](const llvm::BasicBlock* block) {
-    return llvm::any_of(*block, [](const llvm::Instruction& instruction) {
-      const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-      return call != nullptr && call->getCalledFunction() != nullptr &&
-             call->getCalledFunction()->getName().starts_with("air.wg.barrier");
-    });
-  });
-}
-
 void Writer::write_node(Level& level, unsigned index) {
   Node& node = level.nodes[index];
   b_.SetInsertPoint(node.entry);
@@ -186,7 +177,8 @@ void Writer::write_node(Level& level, unsigned index) {
   if (level.loop != nullptr && index == 0) {
     headers_.emplace_back(level.loop, node.entry);
     // On a GPU simdgroups run side by side, and kernels that lack a barrier at the end of a round work there.
-    if (surroundings_.turn && has_barrier(*level.loop)) surroundings_.turn(b_);
+    const auto waits = [](const llvm::BasicBlock* block) { return waits_for_threadgroup(*block); };
+    if (surroundings_.turn && llvm::any_of(level.loop->blocks(), waits)) surroundings_.turn(b_);
   }
   if (whole) {
     mask_ = active_;

@@ -18,12 +18,6 @@ namespace {
 using llvm::Instruction;
 using Kind = Shape::Kind;
 
-const llvm::CallInst* meeting(const llvm::Value* value) {
-  const auto* call = llvm::dyn_cast<llvm::CallInst>(value);
-  const llvm::Function* function = call != nullptr ? call->getCalledFunction() : nullptr;
-  return function != nullptr && is_cooperative(function->getName()) ? call : nullptr;
-}
-
 // Tells LLVM's analysis of uniformity, which is for GPUs, in what lanes differ here.
 class LaneInfo : public llvm::TargetTransformInfoImplCRTPBase<LaneInfo> {
  public:
@@ -34,11 +28,11 @@ class LaneInfo : public llvm::TargetTransformInfoImplCRTPBase<LaneInfo> {
   bool hasBranchDivergence(const llvm::Function* = nullptr) const { return true; }
   bool isSourceOfDivergence(const llvm::Value* value) const {
     if (value == lane_ || llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(value)) return true;
-    const llvm::CallInst* call = meeting(value);
+    const llvm::CallInst* call = meeting(*value);
     return call != nullptr && !gives_one_value(*call);
   }
   bool isAlwaysUniform(const llvm::Value* value) const {
-    const llvm::CallInst* call = meeting(value);
+    const llvm::CallInst* call = meeting(*value);
     return call != nullptr && gives_one_value(*call);
   }
   // NOLINTEND(readability-identifier-naming)
@@ -100,7 +94,6 @@ Facts::Facts(const Thread& thread, bool guards) : thread_(thread), tree_(*thread
   find_shapes();
 }
 
-// Whether it compares sums of a thread's position: then most groups of lanes are on one side, and a few on both.
 bool Facts::by_position(const llvm::Value* condition) const {
   llvm::SmallVector<const llvm::Value*> work = {condition};
   llvm::SmallPtrSet<const llvm::Value*, 16> seen;
@@ -112,7 +105,6 @@ bool Facts::by_position(const llvm::Value* condition) const {
     const bool truth = instruction->getType()->isIntegerTy(1);
     switch (instruction->getOpcode()) {
       case Instruction::ICmp:
-        if (llvm::cast<llvm::ICmpInst>(instruction)->isEquality()) return false;
         break;
       case Instruction::And:
       case Instruction::Or:

@@ -59,6 +59,9 @@ class Facts {
   bool uniform(const llvm::Value* value) const { return shape(value).kind == Shape::Kind::kUniform; }
   const Checks& checks(const llvm::Value* value) const;
   bool branches_apart(const llvm::BasicBlock* block) const;
+  // Whether a condition compares sums of a thread's position: then most groups of lanes are on one side, and a few on
+  // both.
+  bool by_position(const llvm::Value* condition) const;
   // It ends in a branch by a thread's position, before anything is written: "if (i < count)".
   bool is_guard(const llvm::BasicBlock* block) const { return guards_.contains(block); }
 
@@ -73,7 +76,6 @@ class Facts {
 
  private:
   void find_guards();
-  bool by_position(const llvm::Value* condition) const;
   void find_same_lanes();
   void find_loops_and_lanes();
   bool all_reach(const llvm::BasicBlock* from, const llvm::BasicBlock* to, const llvm::Loop* loop) const;

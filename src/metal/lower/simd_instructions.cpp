@@ -63,11 +63,9 @@ llvm::Value* interleaved_already(llvm::ArrayRef<llvm::Value*> parts) {
 
 void Writer::write_instruction(const Instruction& instruction) {
   if (says_nothing(instruction)) return;
-  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction); call != nullptr && call->getCalledFunction()) {
-    if (is_cooperative(call->getCalledFunction()->getName())) {
-      if (!write_meeting(*call)) throw Decline{"a call of " + name_of(*call)};
-      return;
-    }
+  if (const llvm::CallInst* call = meeting(instruction)) {
+    if (!write_meeting(*call)) throw Decline{"a call of " + name_of(*call)};
+    return;
   }
   if (const auto* own = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) {
     llvm::AllocaInst* place = variable(own->getAllocatedType());

@@ -30,13 +30,7 @@ bool can_be_shared(const llvm::Loop& loop, const Facts& facts) {
   std::size_t size = 0;
   for (const llvm::BasicBlock* block : loop.blocks()) {
     size += block->size();
-    for (const llvm::Instruction& instruction : *block) {
-      const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-      if (call != nullptr && call->getCalledFunction() != nullptr &&
-          call->getCalledFunction()->getName().starts_with("air.wg.barrier")) {
-        return false;
-      }
-    }
+    if (waits_for_threadgroup(*block)) return false;
   }
   return size <= kLongest;
 }

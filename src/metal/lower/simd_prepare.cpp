@@ -1,6 +1,8 @@
 #include "metal/lower/simd_prepare.h"
 
+#include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -84,6 +86,43 @@ void spell_out_copies(llvm::Function& function) {
   }
 }
 
+// Where ways meet that have all computed the same (LLVM's GVN likes to), it is computed again: it would be a value by
+// which lanes differ, and is none.
+class SamePhisPass : public llvm::PassInfoMixin<SamePhisPass> {
+ public:
+  // NOLINTNEXTLINE(readability-identifier-naming): LLVM's name
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+    const auto& tree = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
+    for (llvm::BasicBlock* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&function)) {
+      for (llvm::PHINode& phi : llvm::make_early_inc_range(block->phis())) {
+        const llvm::Instruction* same = computed(phi, tree);
+        if (same == nullptr) continue;
+        llvm::Instruction* again = same->clone();
+        again->insertInto(block, block->getFirstInsertionPt());
+        phi.replaceAllUsesWith(again);
+        phi.eraseFromParent();
+      }
+    }
+    return llvm::PreservedAnalyses::none();
+  }
+
+ private:
+  static const llvm::Instruction* computed(const llvm::PHINode& phi, const llvm::DominatorTree& tree) {
+    const auto* first = llvm::dyn_cast<llvm::Instruction>(phi.getIncomingValue(0));
+    if (phi.getNumIncomingValues() < 2 || first == nullptr || llvm::isa<llvm::PHINode>(first)) return nullptr;
+    if (!llvm::isSafeToSpeculativelyExecute(first) || first->mayReadOrWriteMemory()) return nullptr;
+    for (const llvm::Value* value : phi.incoming_values()) {
+      const auto* other = llvm::dyn_cast<llvm::Instruction>(value);
+      if (other == nullptr || !other->isIdenticalTo(first)) return nullptr;
+    }
+    const bool known = llvm::all_of(first->operands(), [&](const llvm::Use& operand) {
+      const auto* instruction = llvm::dyn_cast<llvm::Instruction>(operand);
+      return instruction == nullptr || tree.properlyDominates(instruction->getParent(), phi.getParent());
+    });
+    return known ? first : nullptr;
+  }
+};
+
 void add_form(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::LoopSimplifyPass());
   // The last: a pass that simplifies would take its phis away again.
@@ -126,6 +165,7 @@ void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll)
   passes.addPass(llvm::SimplifyCFGPass());
   // A thread's neighbouring accesses are one.
   passes.addPass(llvm::LoadStoreVectorizerPass());
+  passes.addPass(SamePhisPass());
   passes.addPass(llvm::ADCEPass());
   passes.addPass(llvm::UnifyFunctionExitNodesPass());
   passes.addPass(llvm::LowerSwitchPass());

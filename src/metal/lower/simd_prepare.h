@@ -16,6 +16,8 @@ void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll)
 // Splits loops that lanes leave apart, but most of whose rounds they all run. Afterwards put_in_form() and new Facts
 // are due. False where there are none.
 bool share_rounds(const Thread& thread, const Facts& facts);
+// The same for sides of branches by a thread's position.
+bool share_sides(const Thread& thread, const Facts& facts);
 // The last part of prepare().
 void put_in_form(llvm::Function& function, llvm::TargetMachine& target);
 

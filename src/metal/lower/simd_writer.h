@@ -117,7 +117,6 @@ class Writer {
   void write_edge(const llvm::BasicBlock* from, const llvm::BasicBlock* to, llvm::Value* mask);
   llvm::BasicBlock* route(Level& level, std::set<unsigned> pending, llvm::ArrayRef<const llvm::BasicBlock*> targets);
   static llvm::BasicBlock* go(Level& level, std::set<unsigned> pending);
-  static bool has_barrier(const llvm::Loop& loop);
   bool worth_skipping(const llvm::BasicBlock& original) const;
   llvm::AllocaInst* mask_variable(llvm::DenseMap<const llvm::BasicBlock*, llvm::AllocaInst*>& variables,
                                   const llvm::BasicBlock* original);

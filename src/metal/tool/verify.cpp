@@ -23,8 +23,8 @@ double thread_milliseconds() {
 
 llvm::json::Object verify_simd(const FunctionEntry& function) {
   const double began = thread_milliseconds();
-  const engine::CompiledKernel kernel =
-      engine::compile_kernel(function.bitcode, function.name, {.simdgroups = lower::Simdgroups::kWhole});
+  const engine::CompiledKernel kernel = engine::compile_kernel(
+      function.bitcode, function.name, {.constants = {}, .simdgroups = lower::Simdgroups::kWhole});
   llvm::json::Object entry;
   entry["ms"] = thread_milliseconds() - began;
   entry["bytes"] = static_cast<std::int64_t>(kernel.object.size());

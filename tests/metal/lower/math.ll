@@ -16,8 +16,9 @@ declare half @air.sin.f16(half)
 declare <2 x float> @air.fma.v2f32(<2 x float>, <2 x float>, <2 x float>)
 
 ; CHECK-LABEL: define float @air.rsqrt.f32(float
-; CHECK: [[ROOT:%.*]] = call double @llvm.sqrt.f64
-; CHECK: fdiv double 1.000000e+00, [[ROOT]]
+; CHECK: [[ROOT:%.*]] = call float @llvm.sqrt.f32
+; CHECK: [[NEAR:%.*]] = fdiv float 1.000000e+00, [[ROOT]]
+; CHECK: call float @llvm.fma.f32(float [[NEAR]], float {{.*}}, float [[NEAR]])
 declare float @air.rsqrt.f32(float)
 
 ; CHECK-LABEL: define float @air.saturate.f32(float
