@@ -23,12 +23,14 @@ void Encoding::set(unsigned index, void* pointer, std::size_t size) {
               index, " is beyond them");
   launch.buffers[index] = pointer;
   launch.buffer_bytes[index] = size;
+  launch.by_value &= ~(std::uint32_t{1} << index);
 }
 
 void Encoding::set_bytes(unsigned index, const void* given, std::size_t size) {
   const auto* first = static_cast<const std::byte*>(given);
   bytes.emplace_back(first, first + size);
   set(index, bytes.back().data(), size);
+  launch.by_value |= std::uint32_t{1} << index;
 }
 
 std::uint32_t narrowed(std::uint64_t value) {

@@ -25,8 +25,9 @@ namespace anymps::metal {
 using Size = std::array<std::uint32_t, 3>;
 
 struct Launch {
-  std::array<void*, kMaxBindings> buffers{};                  // by binding; null for what is not bound
-  std::array<std::size_t, kMaxBindings> buffer_bytes{};       // how far each may be touched; 0: not known
+  std::array<void*, kMaxBindings> buffers{};             // by binding; null for what is not bound
+  std::array<std::size_t, kMaxBindings> buffer_bytes{};  // how far each may be touched; 0: not known
+  std::uint32_t by_value = 0;  // a bit for each buffer that is the launch's own: values, copied for it
   std::array<std::size_t, kMaxBindings> threadgroup_bytes{};  // sizes of threadgroup arguments, by binding
   // Run with the sanitiser, which the interpreter does not have. What it finds is added to `reports`; where there is
   // none, it is printed and kept for Door::take_validation_reports().
@@ -68,9 +69,14 @@ std::shared_ptr<Pipeline> make_pipeline(const FunctionEntry& function, const low
 // when launches have taken a while, or one is large. The results are the same to the bit.
 std::shared_ptr<Pipeline> make_tiered_pipeline(const FunctionEntry& function, const lower::LoweringOptions& options);
 
-// The one of make_tiered_pipeline(), or with the engine that ANYMPS_METAL_ENGINE names: "oracle", which is
-// make_pipeline(), "coroutines", which has no thread loops, or "interpreter" (interpret/interpreter.h). To compare
-// engines launch by launch. With ANYMPS_VALIDATE every launch is validated, by the first of these.
+// make_pipeline() for the values that each launch gives: waits for the compiler where they are new.
+std::shared_ptr<Pipeline> make_specialised_pipeline(const FunctionEntry& function,
+                                                    const lower::LoweringOptions& options);
+
+// The one of make_tiered_pipeline(), or with the engine that ANYMPS_METAL_ENGINE names: "simd", many lanes at once,
+// "specialised", the same as make_specialised_pipeline(), "oracle", which is make_pipeline(), "coroutines", which has
+// no thread loops, or "interpreter" (interpret/interpreter.h). To compare engines launch by launch. With
+// ANYMPS_VALIDATE every launch is validated, by the first of these.
 std::shared_ptr<Pipeline> make_chosen_pipeline(const FunctionEntry& function, const lower::ConstantValues& constants);
 
 }  // namespace anymps::metal

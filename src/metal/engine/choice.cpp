@@ -16,10 +16,13 @@ std::shared_ptr<Pipeline> make_chosen_pipeline(const FunctionEntry& function, co
   if (name.empty()) return make_tiered_pipeline(function, {.constants = constants});
   if (name == "oracle") return make_pipeline(function, {.constants = constants});
   if (name == "simd") return make_pipeline(function, {.constants = constants, .simdgroups = lower::Simdgroups::kWhole});
+  if (name == "specialised") {
+    return make_specialised_pipeline(function, {.constants = constants, .simdgroups = lower::Simdgroups::kWhole});
+  }
   if (name == "coroutines") return make_pipeline(function, {.constants = constants, .force_coroutines = true});
   if (name == "interpreter") return interpret::make_interpreter(function, constants);
   throw engine::KernelError(function.name + ": ANYMPS_METAL_ENGINE=" + std::string(name) +
-                            " names no engine; there are simd, oracle, coroutines and interpreter");
+                            " names no engine; there are simd, specialised, oracle, coroutines and interpreter");
 }
 
 }  // namespace anymps::metal

@@ -1,5 +1,6 @@
 #include "metal/engine/compiler.h"
 
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/LLVMContext.h>
@@ -83,6 +84,10 @@ std::string text_of(const lower::LoweringOptions& options) {
   }
   if (options.soon) text += " soon";
   for (const auto& [id, value] : options.constants) text += " " + std::to_string(id) + "=" + std::to_string(value);
+  for (const auto& [binding, bytes] : options.known) {
+    text += " [" + std::to_string(binding) +
+            "]=" + llvm::toHex(llvm::ArrayRef(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+  }
   return text;
 }
 

@@ -25,6 +25,9 @@ struct Geometry {
   }
 };
 
+// Bytes on both sides of a threadgroup's memory that may be touched, and are nobody's.
+inline constexpr std::size_t kThreadgroupMargin = 512;
+
 inline constexpr std::size_t kMostGiven = 32;  // bytes of what a lane gives
 
 // One simdgroup. A thread that suspends leaves its operand in `given` and where it waits in `waits`; before it resumes,

@@ -33,9 +33,11 @@ constexpr std::size_t kThreadsPerTask = 8192;
 // A threadgroup's memory: one per thread of the CPU, used again for the next.
 std::byte* threadgroup_memory(std::size_t bytes) {
   static thread_local std::vector<std::byte> memory;
-  if (memory.size() < bytes + kThreadgroupAlignment) memory.resize(bytes + kThreadgroupAlignment);
-  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
-  return memory.data() + (kThreadgroupAlignment - address % kThreadgroupAlignment) % kThreadgroupAlignment;
+  const std::size_t size = bytes + kThreadgroupAlignment + 2 * kThreadgroupMargin;
+  if (memory.size() < size) memory.resize(size);
+  std::byte* begin = memory.data() + kThreadgroupMargin;
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  return begin + (kThreadgroupAlignment - address % kThreadgroupAlignment) % kThreadgroupAlignment;
 }
 
 // Whether a kernel can tell how its threads are grouped: by asking, or through memory that a threadgroup shares.

@@ -1,10 +1,11 @@
-// A kernel in two forms: one that is soon there, and a fast one once it is worth its while (make_tiered_pipeline).
+// A kernel in three forms: one that is soon there, a fast one once it is worth its while, and one for values that come
+// again and again (make_tiered_pipeline).
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <mutex>
 
-#include "metal/engine/background.h"
+#include "metal/engine/fast_form.h"
+#include "metal/engine/known_forms.h"
 #include "metal/engine/simdgroups.h"
 #include "metal/engine/source.h"
 #include "metal/pipeline.h"
@@ -17,43 +18,11 @@ using Clock = std::chrono::steady_clock;
 // About half of what the fast form of a small kernel takes to compile: whoever has waited that long for launches may
 // well launch it again.
 constexpr Clock::duration kEnough = std::chrono::milliseconds(10);
+// A fast form that has run for so long with the same values is worth compiling for them.
+constexpr Clock::duration kRepeated = std::chrono::milliseconds(50);
 // A launch of so many threads is worth waiting for the fast form, for a while.
 constexpr std::uint64_t kManyThreads = std::uint64_t{1} << 18;
 constexpr Clock::duration kPatience = std::chrono::milliseconds(100);
-
-// A fast form, from when it is asked for to when it is there. Any thread may ask.
-class FastForm {
- public:
-  // Null while it is not there, or cannot be.
-  Pipeline* get() const { return ready_.load(std::memory_order_acquire); }
-
-  // Begins with it. `wait`: not longer than kPatience for it.
-  void want(const std::shared_ptr<const engine::Source>& source, lower::Simdgroups simdgroups, bool wait) {
-    std::call_once(once_, [&] {
-      state_ = std::make_shared<State>();
-      done_ = engine::in_background([state = state_, source, simdgroups] {
-        lower::LoweringOptions options = source->options;
-        options.simdgroups = simdgroups;
-        state->pipeline = source->pipeline(options);
-      });
-    });
-    if (get() != nullptr) return;
-    if (done_.wait_for(wait ? kPatience : Clock::duration::zero()) != std::future_status::ready) return;
-    // The first form is there for what could not be made.
-    ready_.store(state_->pipeline.get(), std::memory_order_release);
-  }
-
- private:
-  // Outlives this object where that goes first.
-  struct State {
-    std::shared_ptr<Pipeline> pipeline;
-  };
-
-  std::once_flag once_;
-  std::shared_ptr<State> state_;
-  std::shared_future<void> done_;
-  std::atomic<Pipeline*> ready_ = nullptr;
-};
 
 class TieredPipeline final : public Pipeline {
  public:
@@ -71,23 +40,50 @@ class TieredPipeline final : public Pipeline {
     if (launch.validate) return first_->launch(launch, threads, group);
     const lower::Simdgroups simdgroups =
         route() == lower::Route::kThreadLoop ? lower::Simdgroups::kWhole : engine::simdgroups_of(threads, group);
-    FastForm& form = forms_[static_cast<std::size_t>(simdgroups)];
-    if (Pipeline* fast = form.get()) return fast->launch(launch, threads, group);
+    engine::FastForm& form = forms_[static_cast<std::size_t>(simdgroups)];
+    if (Pipeline* fast = form.get()) return launch_fast(*fast, simdgroups, launch, threads, group);
     const bool many = std::uint64_t{threads[0]} * threads[1] * threads[2] >= kManyThreads;
     if (many || spent_.load(std::memory_order_relaxed) >= kEnough.count()) {
-      form.want(source_, simdgroups, many);
+      form.want(source_, options_for(simdgroups), many ? kPatience : Clock::duration::zero());
       if (Pipeline* fast = form.get()) return fast->launch(launch, threads, group);
     }
-    const Clock::time_point began = Clock::now();
-    first_->launch(launch, threads, group);
-    spent_.fetch_add((Clock::now() - began).count(), std::memory_order_relaxed);
+    launch_timed(*first_, spent_, launch, threads, group);
   }
 
  private:
+  lower::LoweringOptions options_for(lower::Simdgroups simdgroups) const {
+    lower::LoweringOptions options = source_->options;
+    options.simdgroups = simdgroups;
+    return options;
+  }
+
+  void launch_fast(Pipeline& fast, lower::Simdgroups simdgroups, const Launch& launch, Size threads, Size group) {
+    const auto known = known_.find(signature(), launch, simdgroups);
+    if (known == nullptr) return fast.launch(launch, threads, group);
+    if (known->spent.load(std::memory_order_relaxed) >= kRepeated.count()) {
+      if (known->fast.get() == nullptr) {
+        lower::LoweringOptions options = options_for(simdgroups);
+        options.known = known->known;
+        known->fast.want(source_, options, Clock::duration::zero());
+      }
+      Pipeline* special = known->fast.get();
+      return (special != nullptr ? *special : fast).launch(launch, threads, group);
+    }
+    launch_timed(fast, known->spent, launch, threads, group);
+  }
+
+  static void launch_timed(Pipeline& pipeline, std::atomic<Clock::rep>& spent, const Launch& launch, Size threads,
+                           Size group) {
+    const Clock::time_point began = Clock::now();
+    pipeline.launch(launch, threads, group);
+    spent.fetch_add((Clock::now() - began).count(), std::memory_order_relaxed);
+  }
+
   const std::shared_ptr<const engine::Source> source_;
   std::shared_ptr<Pipeline> first_;
-  std::atomic<Clock::rep> spent_ = 0;                      // in launches of the first
-  std::array<FastForm, lower::kKindsOfSimdgroups> forms_;  // by lower::Simdgroups
+  std::atomic<Clock::rep> spent_ = 0;                              // in launches of the first
+  std::array<engine::FastForm, lower::kKindsOfSimdgroups> forms_;  // by lower::Simdgroups
+  engine::KnownForms known_;
 };
 
 }  // namespace

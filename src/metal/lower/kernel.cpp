@@ -35,6 +35,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   module.setTargetTriple(target.getTargetTriple().str());
   module.setDataLayout(target.createDataLayout());
   set_function_constants(module, options.constants);
+  set_known_bytes(*kernel, parameters, options.known);
   lower_elementary(module, target);
   lower_math(module, options.denormals_are_zero);
   lower_integers(module);

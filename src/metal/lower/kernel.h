@@ -51,7 +51,8 @@ struct Lowered {
 };
 
 struct LoweringOptions {
-  ConstantValues constants;
+  ConstantValues constants = {};
+  KnownBytes known = {};                      // of buffers that are only read
   bool force_coroutines = false;              // to compare the routes
   bool validate = false;                      // with the sanitiser's calls; as coroutines
   Simdgroups simdgroups = Simdgroups::kNone;  // many lanes at once, if it can be

@@ -15,6 +15,7 @@
 #include <llvm/Transforms/Scalar/LoopRotation.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/LCSSA.h>
 
 namespace anymps::metal::lower {
 namespace {
@@ -27,6 +28,23 @@ llvm::PipelineTuningOptions tuning(bool soon) {
   options.SLPVectorization = false;
   return options;
 }
+
+// What is kept over a suspension is stored where it is made. With a name of its own behind a loop, that is there and
+// not in each of the loop's rounds; a phi alone is taken away by CoroSplit.
+class BehindLoopsPass : public llvm::PassInfoMixin<BehindLoopsPass> {
+ public:
+  // NOLINTNEXTLINE(readability-identifier-naming): LLVM's name
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    for (llvm::BasicBlock& block : function) {
+      for (llvm::PHINode& phi : block.phis()) {
+        if (phi.getNumIncomingValues() != 1 || llvm::isa<llvm::Constant>(phi.getIncomingValue(0))) continue;
+        auto* named = new llvm::FreezeInst(&phi, "", block.getFirstInsertionPt());
+        phi.replaceUsesWithIf(named, [&](const llvm::Use& use) { return use.getUser() != named; });
+      }
+    }
+    return llvm::PreservedAnalyses::none();
+  }
+};
 
 }  // namespace
 
@@ -53,6 +71,10 @@ void Optimiser::flatten(llvm::Module& module) {
 
 void Optimiser::split_coroutines(llvm::Module& module) {
   llvm::ModulePassManager passes;
+  llvm::FunctionPassManager behind_loops;
+  behind_loops.addPass(llvm::LCSSAPass());
+  behind_loops.addPass(BehindLoopsPass());
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(behind_loops)));
   passes.addPass(llvm::CoroEarlyPass());
   passes.addPass(llvm::createModuleToPostOrderCGSCCPassAdaptor(llvm::CoroSplitPass()));
   passes.addPass(llvm::CoroCleanupPass());

@@ -27,6 +27,7 @@ using simd::Writer;
 constexpr std::uint64_t kFrameAlignment = 64;
 // Instructions of a thread, times the registers that a vector takes.
 constexpr unsigned kMost = 20000;
+constexpr unsigned kMostNew = 1000;
 constexpr unsigned kShort = 250;
 
 // Functions that are on the way to "run" take these, in this order, and then more.
@@ -68,6 +69,20 @@ Meetings meetings_of(const llvm::Module& module) {
   return meetings;
 }
 
+// How many numbers a thread keeps from round to round of a loop, at most.
+std::size_t most_kept(const llvm::Function& kernel) {
+  std::size_t most = 0;
+  for (const llvm::BasicBlock& block : kernel) {
+    std::size_t kept = 0;
+    for (const llvm::PHINode& phi : block.phis()) {
+      const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(phi.getType());
+      kept += vector != nullptr ? vector->getNumElements() : 1;
+    }
+    most = std::max(most, kept);
+  }
+  return most;
+}
+
 class SimdMaker {
  public:
   SimdMaker(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters, Simdgroups simdgroups,
@@ -97,11 +112,12 @@ class SimdMaker {
     made_.push_back(thread.function);
     simd::spread_variables(thread);
     auto facts = std::make_unique<Facts>(thread, /*guards=*/!meets_);
-    for (const auto share : {simd::share_sides, simd::share_rounds}) {
-      if (!share(thread, *facts)) continue;
+    const auto look_again = [&] {
       simd::put_in_form(*thread.function, target_);
       facts = std::make_unique<Facts>(thread, /*guards=*/!meets_);
-    }
+    };
+    if (simd::share_sides(thread, *facts, kMostNew * cpu_.floats / lanes_)) look_again();
+    if (simd::share_rounds(thread, *facts)) look_again();
     if (meets_) {
       make_simdgroups(thread, *facts);
     } else {
@@ -121,12 +137,16 @@ class SimdMaker {
 
  private:
   unsigned count_lanes(Simdgroups simdgroups) const {
-    // Two registers for each vector, to have work while one waits.
-    if (!meets_) return cpu_.floats * 2;
     if (meetings_.exchanges) return engine::kLanes;
-    // Waiting costs the same for many lanes as for few, unless what they keep takes too many registers.
-    const bool much = kernel_->getInstructionCount() > kShort;
-    return simdgroups == Simdgroups::kShort || (simdgroups == Simdgroups::kWhole && much) ? kFewLanes : engine::kLanes;
+    // Two registers for each vector, to have work while one waits; one where it would be more than there are.
+    constexpr unsigned kRegisters = 32;
+    const bool many = most_kept(*kernel_) * 2 >= kRegisters;
+    const unsigned suits = many ? cpu_.floats : cpu_.floats * 2;
+    if (!meets_) return suits;
+    // Waiting costs the same for many lanes as for few.
+    const bool much = many || kernel_->getInstructionCount() > kShort;
+    const bool in_rows = simdgroups == Simdgroups::kShort || simdgroups == Simdgroups::kWhole;
+    return in_rows && (much || simdgroups == Simdgroups::kShort) ? std::min(kFewLanes, suits) : engine::kLanes;
   }
 
   llvm::SmallVector<llvm::Type*> common_types() {
@@ -176,6 +196,9 @@ class SimdMaker {
     llvm::IRBuilder<>& b = threads.b();
     const Three& size = threads.size();
     Place place;
+    // Lanes begin at a multiple of them, along a row too.
+    const auto whole = [&](llvm::Value* number) { return b.CreateAnd(number, b.getInt32(~(lanes_ - 1))); };
+    base = whole(base);
     place.index = b.CreateAdd(base, lane, "", /*HasNUW=*/true, /*HasNSW=*/true);
     place.simdgroup = b.CreateUDiv(base, b.getInt32(engine::kLanes));
     place.lane = lanes_ == engine::kLanes ? lane
@@ -183,6 +206,7 @@ class SimdMaker {
                                                         /*HasNUW=*/true, /*HasNSW=*/true);
     llvm::Value* index = folded_ ? place.index : base;
     place.within[0] = b.CreateURem(index, size[0]);
+    if (!folded_) place.within[0] = whole(place.within[0]);
     llvm::Value* row = b.CreateUDiv(index, size[0]);
     place.within[1] = b.CreateURem(row, size[1]);
     place.within[2] = b.CreateUDiv(row, size[1]);

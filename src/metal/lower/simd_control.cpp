@@ -328,13 +328,16 @@ void Writer::write_branch_apart(Level& level, Node& node, const llvm::BranchInst
 
 // Lanes go the same way, or these threads are run one by one instead.
 void Writer::write_guard(Level& level, Node& node, const llvm::BranchInst& branch) {
-  llvm::Value* condition = vector(branch.getCondition());
-  llvm::Value* all = b_.CreateAndReduce(condition);
+  const llvm::Value* condition = branch.getCondition();
+  llvm::Value* all = surely(condition, true);
+  llvm::Value* none = surely(condition, false);
+  if (all == nullptr) all = b_.CreateAndReduce(vector(condition));
+  if (none == nullptr) none = b_.CreateNot(any(vector(condition)));
   llvm::BasicBlock* some = block("some");
   llvm::BasicBlock* sides[2] = {block("yes"), block("no")};
   b_.CreateCondBr(all, sides[0], some);
   b_.SetInsertPoint(some);
-  b_.CreateCondBr(any(condition), surroundings_.one_by_one(), sides[1]);
+  b_.CreateCondBr(none, sides[1], surroundings_.one_by_one());
   write_sides(level, node, branch, sides);
 }
 

@@ -16,8 +16,13 @@ bool Writer::write_meeting(const llvm::CallInst& call) {
     return true;
   }
   if (name.starts_with("simdgroup.barrier")) return true;
-  // share_rounds() asks it of however many lanes there are.
-  if (name == "simd_all") return write_vote(name, call);
+  if (name == kSurely) {
+    if (llvm::Value* agreed = surely(call.getArgOperand(0), true)) {
+      define(call, agreed);
+      return true;
+    }
+    return write_vote("simd_all", call);
+  }
   if (lanes_ != engine::kLanes) return false;
   auto [operation, type] = name.split('.');
   if (operation.consume_front("simdgroup_matrix_8x8_")) return write_matrix(operation, call);

@@ -4,6 +4,7 @@
 #include <llvm/Analysis/CycleAnalysis.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/Analysis/TargetTransformInfoImpl.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
@@ -21,8 +22,9 @@ using Kind = Shape::Kind;
 // Tells LLVM's analysis of uniformity, which is for GPUs, in what lanes differ here.
 class LaneInfo : public llvm::TargetTransformInfoImplCRTPBase<LaneInfo> {
  public:
-  LaneInfo(const llvm::DataLayout& layout, const llvm::Value* lane)
-      : TargetTransformInfoImplCRTPBase(layout), lane_(lane) {}
+  LaneInfo(const llvm::DataLayout& layout, const llvm::Value* lane,
+           const llvm::SmallPtrSetImpl<const llvm::Value*>& shared)
+      : TargetTransformInfoImplCRTPBase(layout), lane_(lane), shared_(shared) {}
 
   // NOLINTBEGIN(readability-identifier-naming): LLVM's names
   bool hasBranchDivergence(const llvm::Function* = nullptr) const { return true; }
@@ -33,12 +35,13 @@ class LaneInfo : public llvm::TargetTransformInfoImplCRTPBase<LaneInfo> {
   }
   bool isAlwaysUniform(const llvm::Value* value) const {
     const llvm::CallInst* call = meeting(*value);
-    return call != nullptr && gives_one_value(*call);
+    return shared_.contains(value) || (call != nullptr && gives_one_value(*call));
   }
   // NOLINTEND(readability-identifier-naming)
 
  private:
   const llvm::Value* lane_;
+  const llvm::SmallPtrSetImpl<const llvm::Value*>& shared_;
 };
 
 bool is_integer_or_pointer(const llvm::Type* type) {
@@ -65,7 +68,7 @@ bool gives_one_value(const llvm::CallInst& call) {
   if (!function.consume_front("air.simd_")) return false;
   if (function.starts_with("broadcast.")) return llvm::isa<llvm::Constant>(call.getArgOperand(1));
   for (const llvm::StringRef name : {"sum.", "product.", "min.", "max.", "and.", "or.", "xor.", "broadcast_first.",
-                                     "all", "any", "ballot", "active_threads_mask"}) {
+                                     "surely", "all", "any", "ballot", "active_threads_mask"}) {
     if (function.starts_with(name)) return true;
   }
   return false;
@@ -78,20 +81,43 @@ Facts::Facts(const Thread& thread, bool guards) : thread_(thread), tree_(*thread
   analyses_.registerPass([] { return llvm::CycleAnalysis(); });
   analyses_.registerPass([&] {
     return llvm::TargetIRAnalysis([&](const llvm::Function&) {
-      return llvm::TargetTransformInfo(LaneInfo(function.getParent()->getDataLayout(), thread.lane()));
+      return llvm::TargetTransformInfo(LaneInfo(function.getParent()->getDataLayout(), thread.lane(), shared_));
     });
   });
   analyses_.registerPass([] { return llvm::UniformityInfoAnalysis(); });
-  uniformity_ = &analyses_.getResult<llvm::UniformityInfoAnalysis>(function);
   for (const llvm::Cycle* cycle : analyses_.getResult<llvm::CycleAnalysis>(function).toplevel_cycles()) {
     if (!cycle->isReducible()) throw Decline{"a loop with two entries"};
   }
   for (const llvm::Loop* loop : loops_) {
     if (!loop->isRecursivelyLCSSAForm(tree_, loops_)) throw Decline{"a loop out of form"};
   }
-  if (guards) find_guards();
-  find_loops_and_lanes();
-  find_shapes();
+  const auto look = [&] {
+    uniformity_ = &analyses_.getResult<llvm::UniformityInfoAnalysis>(function);
+    if (guards) find_guards();
+    find_loops_and_lanes();
+    find_shapes();
+  };
+  look();
+  if (!find_shared()) return;
+  analyses_.clear();
+  guards_.clear();
+  apart_.clear();
+  shapes_.clear();
+  checks_.clear();
+  look();
+}
+
+// "index / 32" is the same for lanes that begin at a multiple of 32.
+bool Facts::find_shared() {
+  for (const Instruction& instruction : llvm::instructions(*thread_.function)) {
+    if (instruction.getOpcode() != Instruction::LShr) continue;
+    const llvm::Value* number = instruction.getOperand(0);
+    const auto* by = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
+    const Shape of_number = shape(number);
+    if (by == nullptr || of_number.kind != Kind::kAffine || !checks(number).empty()) continue;
+    if (stays_below(number, of_number.step, static_cast<unsigned>(by->getZExtValue()))) shared_.insert(&instruction);
+  }
+  return !shared_.empty();
 }
 
 bool Facts::by_position(const llvm::Value* condition) const {
@@ -303,6 +329,48 @@ bool Facts::operand(const llvm::Value* value, Step& step, Checks& checks) const 
   return true;
 }
 
+// The low bits of the first lane's number that are zero for certain.
+unsigned Facts::zeros_of_first(const llvm::Value* value, unsigned depth) const {
+  constexpr unsigned kDeep = 6;
+  constexpr unsigned kAll = 64;
+  if (value == thread_.lane()) return kAll;
+  if (uniformity_->isUniform(value)) {
+    const auto& layout = thread_.function->getParent()->getDataLayout();
+    return llvm::computeKnownBits(value, layout).countMinTrailingZeros();
+  }
+  const auto* instruction = llvm::dyn_cast<Instruction>(value);
+  if (instruction == nullptr || depth == kDeep) return 0;
+  const auto of = [&](unsigned operand) { return zeros_of_first(instruction->getOperand(operand), depth + 1); };
+  switch (instruction->getOpcode()) {
+    case Instruction::Add:
+    case Instruction::Sub:
+    case Instruction::Or:
+      return std::min(of(0), of(1));
+    case Instruction::And:
+      return std::max(of(0), of(1));
+    case Instruction::Mul:
+      return std::min(kAll, of(0) + of(1));
+    case Instruction::Shl: {
+      const auto* by = llvm::dyn_cast<llvm::ConstantInt>(instruction->getOperand(1));
+      return by != nullptr ? std::min<unsigned>(kAll, of(0) + static_cast<unsigned>(by->getZExtValue())) : of(0);
+    }
+    case Instruction::ZExt:
+    case Instruction::SExt:
+    case Instruction::Trunc:
+      return of(0);
+    default:
+      return 0;
+  }
+}
+
+// A step that lanes do not make as far as bit `bit`, because the first one begins at a multiple of it.
+bool Facts::stays_below(const llvm::Value* value, const Step& step, unsigned bit) const {
+  if (step.by != nullptr || step.times <= 0 || bit >= 32) return false;
+  const std::uint64_t reach = static_cast<std::uint64_t>(step.times) * thread_.lanes;
+  return llvm::isPowerOf2_64(reach) && reach <= std::uint64_t{1} << bit &&
+         zeros_of_first(value, 0) >= llvm::Log2_64(reach);
+}
+
 Shape Facts::transfer(const Instruction& instruction, Checks& checks) const {
   const Shape varying{Kind::kVarying, {}};
   if (!is_integer_or_pointer(instruction.getType())) return varying;
@@ -339,6 +407,14 @@ Shape Facts::transfer(const Instruction& instruction, Checks& checks) const {
       const auto* by = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
       if (by == nullptr || by->getZExtValue() > 31 || !operand(instruction.getOperand(0), step, checks)) return varying;
       step.times *= std::int64_t{1} << by->getZExtValue();
+      return {Kind::kAffine, step};
+    }
+    case Instruction::And: {
+      const auto* low = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
+      if (low == nullptr || !low->getValue().isMask() || !operand(instruction.getOperand(0), step, checks) ||
+          !checks.empty() || !stays_below(instruction.getOperand(0), step, low->getValue().countr_one())) {
+        return varying;
+      }
       return {Kind::kAffine, step};
     }
     case Instruction::ZExt:

@@ -75,6 +75,7 @@ class Facts {
   const llvm::DominatorTree& tree() const { return tree_; }
 
  private:
+  bool find_shared();
   void find_guards();
   void find_same_lanes();
   void find_loops_and_lanes();
@@ -86,6 +87,8 @@ class Facts {
   Shape transfer_address(const llvm::GetElementPtrInst& address, Checks& checks) const;
   Shape transfer_widening(const llvm::Instruction& widening, Checks& checks) const;
   bool operand(const llvm::Value* value, Step& step, Checks& checks) const;
+  unsigned zeros_of_first(const llvm::Value* value, unsigned depth) const;
+  bool stays_below(const llvm::Value* value, const Step& step, unsigned bit) const;
 
   const Thread thread_;
   llvm::DominatorTree tree_;
@@ -94,10 +97,14 @@ class Facts {
   llvm::UniformityInfo* uniformity_ = nullptr;
   llvm::DenseMap<const llvm::BasicBlock*, const llvm::BasicBlock*> same_lanes_;
   llvm::SmallPtrSet<const llvm::BasicBlock*, 4> guards_;
+  llvm::SmallPtrSet<const llvm::Value*, 8> shared_;  // by all lanes, though made of numbers that differ
   llvm::SmallPtrSet<const llvm::Loop*, 8> apart_;
   llvm::DenseMap<const llvm::Value*, Shape> shapes_;
   llvm::DenseMap<const llvm::Value*, Checks> checks_;
 };
+
+// "air." and this: ask_lanes().
+inline constexpr llvm::StringLiteral kSurely = "simd_surely";
 
 // A call of what lanes do together whose result is the same for every lane that takes part.
 bool gives_one_value(const llvm::CallInst& call);

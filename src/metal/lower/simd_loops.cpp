@@ -62,9 +62,7 @@ void share(llvm::Function& function, const llvm::Loop& loop) {
   llvm::IRBuilder<> b(branch);
   llvm::Value* stays = branch->getCondition();
   if (branch->getSuccessor(0) != first) stays = b.CreateNot(stays);
-  auto all = function.getParent()->getOrInsertFunction("air.simd_all", b.getInt1Ty(), b.getInt1Ty());
-  llvm::cast<llvm::Function>(all.getCallee())->setConvergent();
-  b.CreateCondBr(b.CreateCall(all, {stays}), first, parting);
+  b.CreateCondBr(ask_lanes(b, stays), first, parting);
   branch->eraseFromParent();
   b.SetInsertPoint(parting);
   b.CreateCondBr(stays, header, exit);

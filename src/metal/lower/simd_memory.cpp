@@ -4,6 +4,8 @@
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Module.h>
 
+#include "metal/air/signature.h"
+#include "metal/engine/meeting.h"
 #include "metal/lower/simd_writer.h"
 
 namespace anymps::metal::lower::simd {
@@ -102,30 +104,51 @@ Vectors Writer::access_by_all(const Access& access, const llvm::Value* pointer) 
 
 Vectors Writer::access_by_some(Access& access, const llvm::Value* pointer) {
   llvm::Value* if_so = nullptr;
-  if (may_be_together(access, pointer, if_so)) {
-    if (if_so == nullptr && is_own(pointer)) {
-      // Lanes that take no part have a place there too, in which nothing may change.
-      if (access.store) {
-        Access before = access;
-        before.store = false;
-        const Vectors old = access_together(before, pointer, nullptr);
-        for (unsigned i = 0; i < access.count(); ++i) {
-          access.values[i] = b_.CreateSelect(mask_, access.values[i], old[i]);
-        }
-      }
-      return access_together(access, pointer, nullptr);
-    }
-    if (access.count() == 1 && native_mask(access.type())) {
-      const auto together = [&] { return access_together(access, pointer, mask_); };
-      if (if_so == nullptr) return together();
-      return either(if_so, together, [&] { return access_apart(access, pointer, mask_); });
-    }
+  const bool together = may_be_together(access, pointer, if_so);
+  if (together && if_so == nullptr && is_own(pointer)) return access_around(access, pointer);
+  if (together && access.count() == 1 && native_mask(access.type())) {
+    const auto masked = [&] { return access_together(access, pointer, mask_); };
+    if (if_so == nullptr) return masked();
+    return either(if_so, masked, [&] { return access_apart(access, pointer, mask_); });
   }
   if (native_apart(access)) return access_apart(access, pointer, mask_);
+  const auto in_turn = [&] { return access_in_turn(access, pointer); };
+  llvm::Value* harmless = together ? reaches_nothing_else(access, pointer) : nullptr;
+  if (harmless != nullptr) {
+    if (if_so != nullptr) harmless = b_.CreateAnd(harmless, if_so);
+    return either(harmless, [&] { return access_around(access, pointer); }, in_turn);
+  }
   // Most often all lanes take part after all.
-  return either(
-      b_.CreateAndReduce(mask_), [&] { return access_by_all(access, pointer); },
-      [&] { return access_in_turn(access, pointer); });
+  return either(b_.CreateAndReduce(mask_), [&] { return access_by_all(access, pointer); }, in_turn);
+}
+
+// An access of all lanes for those that take part: what the others read is nobody's, and what lies at their places
+// stays.
+Vectors Writer::access_around(Access access, const llvm::Value* pointer) {
+  if (access.store) {
+    Access before = access;
+    before.store = false;
+    const Vectors old = access_together(before, pointer, nullptr);
+    for (unsigned i = 0; i < access.count(); ++i) {
+      access.values[i] = b_.CreateSelect(mask_, access.values[i], old[i]);
+    }
+  }
+  return access_together(access, pointer, nullptr);
+}
+
+// Whether access_around() may go where only the lanes that take part should: a threadgroup's memory is this thread's of
+// the CPU, and has a margin; elsewhere one may read what lies in the same page. Null where it may not.
+llvm::Value* Writer::reaches_nothing_else(const Access& access, const llvm::Value* pointer) {
+  constexpr std::uint64_t kPage = 4096;
+  const std::uint64_t span = lanes_ * access.count() * access.element;
+  if (span > engine::kThreadgroupMargin) return nullptr;
+  llvm::Value* somebody = any(mask_);
+  if (pointer->getType()->getPointerAddressSpace() == kThreadgroupSpace) return somebody;
+  if (access.store) return nullptr;
+  llvm::Value* first = b_.CreatePtrToInt(scalar(pointer), b_.getInt64Ty());
+  llvm::Value* last = b_.CreateAdd(first, b_.getInt64(span - 1));
+  llvm::Value* apart = b_.CreateXor(first, last);
+  return b_.CreateAnd(somebody, b_.CreateICmpULT(apart, b_.getInt64(kPage)));
 }
 
 bool Writer::native_apart(const Access& access) const {

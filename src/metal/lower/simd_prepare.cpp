@@ -123,6 +123,20 @@ class SamePhisPass : public llvm::PassInfoMixin<SamePhisPass> {
   }
 };
 
+// Only loops of one block that become a few instructions are to be unrolled: their accesses may then become one.
+class KeepLongLoopsPass : public llvm::PassInfoMixin<KeepLongLoopsPass> {
+ public:
+  // NOLINTNEXTLINE(readability-identifier-naming): LLVM's name
+  llvm::PreservedAnalyses run(llvm::Loop& loop, llvm::LoopAnalysisManager&, llvm::LoopStandardAnalysisResults& known,
+                              llvm::LPMUpdater&) {
+    constexpr std::size_t kFew = 160;
+    const unsigned rounds = known.SE.getSmallConstantTripCount(&loop);
+    const bool few = rounds != 0 && rounds * loop.getHeader()->size() <= kFew;
+    if (!few || loop.getNumBlocks() != 1) loop.setLoopAlreadyUnrolled();
+    return llvm::PreservedAnalyses::all();
+  }
+};
+
 void add_form(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::LoopSimplifyPass());
   // The last: a pass that simplifies would take its phis away again.
@@ -157,7 +171,8 @@ void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll)
   llvm::LoopPassManager of_loops;
   of_loops.addPass(llvm::LoopRotatePass());
   of_loops.addPass(llvm::IndVarSimplifyPass(/*WidenIndVars=*/false));
-  if (unroll) of_loops.addPass(llvm::LoopFullUnrollPass());
+  if (!unroll) of_loops.addPass(KeepLongLoopsPass());
+  of_loops.addPass(llvm::LoopFullUnrollPass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(of_loops)));
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
@@ -172,6 +187,13 @@ void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll)
   passes.addPass(llvm::FixIrreduciblePass());
   add_form(passes);
   run(passes, function, target);
+}
+
+llvm::Value* ask_lanes(llvm::IRBuilder<>& b, llvm::Value* condition) {
+  llvm::Module& module = *b.GetInsertBlock()->getModule();
+  auto function = module.getOrInsertFunction(("air." + kSurely).str(), b.getInt1Ty(), b.getInt1Ty());
+  llvm::cast<llvm::Function>(function.getCallee())->setConvergent();
+  return b.CreateCall(function, {condition});
 }
 
 void put_in_form(llvm::Function& function, llvm::TargetMachine& target) {

@@ -1,6 +1,8 @@
 // Gives a thread's code the form that the passes behind this one expect.
 #pragma once
 
+#include <llvm/IR/IRBuilder.h>
+
 #include "metal/lower/simd_facts.h"
 
 namespace llvm {
@@ -10,14 +12,17 @@ class TargetMachine;
 namespace anymps::metal::lower::simd {
 
 // One way out, branches of two ways, loops with one entry and one latch, and a phi for what leaves a loop.
-// `unroll` short loops, which makes registers of the arrays that they go through.
+// `unroll` loops, which makes registers of the arrays that they go through; else only those of a few instructions.
 void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll);
+
+// Whether all lanes find `condition` true, or false where they do not or that is not easily said.
+llvm::Value* ask_lanes(llvm::IRBuilder<>& b, llvm::Value* condition);
 
 // Splits loops that lanes leave apart, but most of whose rounds they all run. Afterwards put_in_form() and new Facts
 // are due. False where there are none.
 bool share_rounds(const Thread& thread, const Facts& facts);
-// The same for sides of branches by a thread's position.
-bool share_sides(const Thread& thread, const Facts& facts);
+// The same for sides of branches by a thread's position. The code grows by `most` instructions at most.
+bool share_sides(const Thread& thread, const Facts& facts, std::size_t most);
 // The last part of prepare().
 void put_in_form(llvm::Function& function, llvm::TargetMachine& target);
 

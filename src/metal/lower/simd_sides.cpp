@@ -12,32 +12,10 @@
 namespace anymps::metal::lower::simd {
 namespace {
 
-// Longer sides are not worth having twice, nor is a function that grows by more than that.
+// Longer sides are not worth having twice.
 constexpr std::size_t kLongest = 150;
-constexpr std::size_t kMostNew = 600;
 
 using Blocks = llvm::SmallSetVector<llvm::BasicBlock*, 8>;
-
-// Whether it may well be that all lanes find `condition`, which is by position, to be `truth`: that one of them is
-// equal to something, but hardly all.
-bool likely(const llvm::Value* condition, bool truth) {
-  if (const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(condition)) {
-    return !compare->isEquality() || (compare->getPredicate() == llvm::ICmpInst::ICMP_NE) == truth;
-  }
-  const llvm::Value* left = nullptr;
-  const llvm::Value* right = nullptr;
-  if (llvm::PatternMatch::match(condition, llvm::PatternMatch::m_Not(llvm::PatternMatch::m_Value(left)))) {
-    return likely(left, !truth);
-  }
-  using llvm::PatternMatch::m_Value;
-  if (llvm::PatternMatch::match(condition, llvm::PatternMatch::m_LogicalAnd(m_Value(left), m_Value(right)))) {
-    return truth ? likely(left, truth) && likely(right, truth) : likely(left, truth) || likely(right, truth);
-  }
-  if (llvm::PatternMatch::match(condition, llvm::PatternMatch::m_LogicalOr(m_Value(left), m_Value(right)))) {
-    return truth ? likely(left, truth) || likely(right, truth) : likely(left, truth) && likely(right, truth);
-  }
-  return true;
-}
 
 // What is run of one side before the sides meet. Empty where the side is none of its own.
 Blocks side_of(llvm::BasicBlock* branch, llvm::BasicBlock* first, const llvm::BasicBlock* meeting) {
@@ -65,7 +43,8 @@ Blocks side_of(llvm::BasicBlock* branch, llvm::BasicBlock* first, const llvm::Ba
 
 class Sharer {
  public:
-  Sharer(llvm::Function& function, const Facts& facts) : function_(function), facts_(facts) {}
+  Sharer(const Thread& thread, const Facts& facts, std::size_t most)
+      : function_(*thread.function), facts_(facts), most_(most) {}
 
   bool run() {
     llvm::SmallVector<llvm::BasicBlock*> branches;
@@ -105,7 +84,7 @@ class Sharer {
     const Blocks side = side_of(block, branch->getSuccessor(which), meeting);
     std::size_t size = 0;
     for (const llvm::BasicBlock* part : side) size += part->size();
-    if (side.empty() || grown_ + size > kMostNew) return block;
+    if (side.empty() || grown_ + size > most_) return block;
     grown_ += size;
     changed = true;
 
@@ -135,24 +114,45 @@ class Sharer {
     llvm::BasicBlock* parting = block->splitBasicBlock(branch, "parting");
     block->getTerminator()->eraseFromParent();
     llvm::IRBuilder<> b(block);
-    auto all = function_.getParent()->getOrInsertFunction("air.simd_all", b.getInt1Ty(), b.getInt1Ty());
-    llvm::cast<llvm::Function>(all.getCallee())->setConvergent();
     llvm::Value* condition = branch->getCondition();
     if (which == 1) condition = b.CreateNot(condition);
     auto* copy = llvm::cast<llvm::BasicBlock>(map[side[0]]);
-    b.CreateCondBr(b.CreateCall(all, {condition}), copy, parting);
+    b.CreateCondBr(ask_lanes(b, condition), copy, parting);
     for (llvm::PHINode& phi : copy->phis()) phi.replaceIncomingBlockWith(parting, block);
     return parting;
   }
 
+  // Whether it may well be that all lanes find `condition` to be `truth`. Threads count up to a bound: those behind it
+  // are few. Of two numbers that differ from lane to lane, one lane's may be equal, but hardly all.
+  bool likely(const llvm::Value* condition, bool truth) const {
+    using namespace llvm::PatternMatch;
+    if (const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(condition)) {
+      llvm::CmpInst::Predicate predicate = truth ? compare->getPredicate() : compare->getInversePredicate();
+      const bool swapped = facts_.uniform(compare->getOperand(0));
+      if (swapped) predicate = llvm::CmpInst::getSwappedPredicate(predicate);
+      if (compare->isEquality()) return predicate == llvm::CmpInst::ICMP_NE;
+      const bool less = llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate);
+      return less || llvm::isa<llvm::Constant>(compare->getOperand(swapped ? 0 : 1));
+    }
+    const llvm::Value* left = nullptr;
+    const llvm::Value* right = nullptr;
+    if (match(condition, m_Not(m_Value(left)))) return likely(left, !truth);
+    const bool both = match(condition, m_LogicalAnd(m_Value(left), m_Value(right)));
+    if (!both && !match(condition, m_LogicalOr(m_Value(left), m_Value(right)))) return true;
+    return both == truth ? likely(left, truth) && likely(right, truth) : likely(left, truth) || likely(right, truth);
+  }
+
   llvm::Function& function_;
   const Facts& facts_;
+  const std::size_t most_;
   llvm::SmallPtrSet<const llvm::BasicBlock*, 8> apart_;  // within sides that are run by some lanes
   std::size_t grown_ = 0;
 };
 
 }  // namespace
 
-bool share_sides(const Thread& thread, const Facts& facts) { return Sharer(*thread.function, facts).run(); }
+bool share_sides(const Thread& thread, const Facts& facts, std::size_t most) {
+  return Sharer(thread, facts, most).run();
+}
 
 }  // namespace anymps::metal::lower::simd

@@ -57,6 +57,14 @@ Writer::Writer(const Thread& thread, const Facts& facts, const Abilities& abilit
     if (const llvm::Value* by = facts.shape(&instruction).step.by) wanted_.insert(by);
     if (!facts.checks(&instruction).empty()) wanted_.insert(instruction.op_begin(), instruction.op_end());
   }
+  // So is what a condition is made of, users before what they use.
+  for (const llvm::BasicBlock& block : llvm::reverse(*thread.function)) {
+    for (const llvm::Instruction& instruction : llvm::reverse(block)) {
+      if (instruction.getType()->isIntegerTy(1) && !facts.uniform(&instruction) && leaves_its_block(instruction)) {
+        wanted_.insert(instruction.op_begin(), instruction.op_end());
+      }
+    }
+  }
 }
 
 llvm::Constant* Writer::counted(llvm::Type* type, std::int64_t step) const {

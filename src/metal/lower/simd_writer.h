@@ -2,8 +2,8 @@
 // vector with an element for each lane, or several where a thread has a vector or a structure of its own. Values go
 // from block to block through variables, of which LLVM makes registers again: the blocks' order changes here.
 //
-// One class over five files: simd_values.cpp (values), simd_control.cpp (blocks and masks), simd_instructions.cpp,
-// simd_memory.cpp, simd_exchange.cpp (what lanes do together).
+// One class over several files: simd_values.cpp (values), simd_control.cpp (blocks and masks), simd_instructions.cpp,
+// simd_memory.cpp, simd_exchange.cpp (what lanes do together), simd_matrices.cpp, simd_votes.cpp (what lanes agree on).
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -150,6 +150,8 @@ class Writer {
   bool may_be_together(const Access& access, const llvm::Value* pointer, llvm::Value*& if_so);
   Vectors access_by_all(const Access& access, const llvm::Value* pointer);
   Vectors access_by_some(Access& access, const llvm::Value* pointer);
+  Vectors access_around(Access access, const llvm::Value* pointer);
+  llvm::Value* reaches_nothing_else(const Access& access, const llvm::Value* pointer);
   Vectors access_together(const Access& access, const llvm::Value* pointer, llvm::Value* mask);
   Vectors access_apart(const Access& access, const llvm::Value* pointer, llvm::Value* mask);
   Vectors access_in_turn(const Access& access, const llvm::Value* pointer);
@@ -167,6 +169,8 @@ class Writer {
   llvm::Value* scan(llvm::StringRef operation, bool is_signed, llvm::Value* vector, unsigned width, bool exclusive);
   llvm::Value* permuted(llvm::Value* vector, llvm::Value* from);
   Vectors shuffled(llvm::StringRef operation, const llvm::CallInst& call);
+  llvm::Value* surely(const llvm::Value* condition, bool truth);
+  llvm::Value* surely_compares(const llvm::ICmpInst& compare, bool truth);
   bool write_vote(llvm::StringRef operation, const llvm::CallInst& call);
   bool write_matrix(llvm::StringRef operation, const llvm::CallInst& call);
   Vectors matrix_transfer(const llvm::CallInst& call, bool store);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,9 +18,15 @@ class Value;
 
 namespace anymps::metal::lower {
 
+struct Parameter;
+
 // Function constants by id, as the bits of their type. Those that are not given are zero.
 using ConstantValues = std::map<unsigned, std::uint64_t>;
 void set_function_constants(llvm::Module& module, const ConstantValues& values);
+
+// What buffers hold, by binding, for a kernel that is launched with nothing else.
+using KnownBytes = std::map<unsigned, std::vector<std::byte>>;
+void set_known_bytes(llvm::Function& kernel, std::span<const Parameter> parameters, const KnownBytes& known);
 
 struct ThreadgroupVariable {
   std::string name;

@@ -1,0 +1,45 @@
+// A form of a kernel that is compiled in the background, from when it is asked for to when it is there.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+
+#include "metal/engine/background.h"
+#include "metal/engine/source.h"
+#include "metal/pipeline.h"
+
+namespace anymps::metal::engine {
+
+// Any thread may ask.
+class FastForm {
+ public:
+  // Null while it is not there, or cannot be.
+  Pipeline* get() const { return ready_.load(std::memory_order_acquire); }
+
+  // Begins with it, and waits for it, but not for longer than that.
+  void want(const std::shared_ptr<const Source>& source, const lower::LoweringOptions& options,
+            std::chrono::nanoseconds patience) {
+    std::call_once(once_, [&] {
+      state_ = std::make_shared<State>();
+      done_ = in_background([state = state_, source, options] { state->pipeline = source->pipeline(options); });
+    });
+    if (get() != nullptr || done_.wait_for(patience) != std::future_status::ready) return;
+    // What could not be made is null: the first form is there for it.
+    ready_.store(state_->pipeline.get(), std::memory_order_release);
+  }
+
+ private:
+  // Outlives this object where that goes first.
+  struct State {
+    std::shared_ptr<Pipeline> pipeline;
+  };
+
+  std::once_flag once_;
+  std::shared_ptr<State> state_;
+  std::shared_future<void> done_;
+  std::atomic<Pipeline*> ready_ = nullptr;
+};
+
+}  // namespace anymps::metal::engine

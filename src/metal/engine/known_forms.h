@@ -1,0 +1,38 @@
+// Forms of a kernel for the values that launches give it: sizes and strides, which repeat.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "metal/engine/fast_form.h"
+
+namespace anymps::metal::engine {
+
+// What a launch gives by value, of at most `kMostKnown` bytes together; the rest is read as ever.
+inline constexpr std::size_t kMostKnown = 1024;
+lower::KnownBytes known_bytes(const Signature& signature, const Launch& launch);
+
+class KnownForms {
+ public:
+  struct Form {
+    lower::Simdgroups simdgroups;
+    lower::KnownBytes known;
+    FastForm fast;
+    std::atomic<std::chrono::nanoseconds::rep> spent = 0;  // in launches of other forms
+
+    bool is_for(const Launch& launch, lower::Simdgroups kind) const;
+  };
+
+  // The one for such a launch. Null where nothing is given by value, or another thread asks at this moment. The last
+  // few are kept.
+  std::shared_ptr<Form> find(const Signature& signature, const Launch& launch, lower::Simdgroups simdgroups);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Form>> forms_;  // the latest first
+};
+
+}  // namespace anymps::metal::engine
