@@ -25,6 +25,7 @@
 #include "metal/lower/dispatch.h"
 #include "metal/lower/specialise.h"
 #include "metal/lower/validation.h"
+#include "metal/lower/vector_forms.h"
 
 namespace anymps::metal::lower {
 namespace {
@@ -55,6 +56,15 @@ const std::map<std::string, Pass>& passes() {
   static const std::map<std::string, Pass> kPasses = {
       {"elementary", [](llvm::Module& module) { lower_elementary(module, *with_fused_multiply_add()); }},
       {"math", [](llvm::Module& module) { lower_math(module, /*denormals_are_zero=*/false); }},
+      {"vector-forms",
+       [](llvm::Module& module) {
+         const std::vector<VectorForm> forms = offer_vector_forms(module);
+         // As the vectoriser would.
+         llvm::Function* kernel = module.getFunction("k");
+         llvm::Instruction* end = kernel->getEntryBlock().getTerminator();
+         llvm::IRBuilder<>(end).CreateCall(module.getFunction("far.4"), {kernel->getArg(1), kernel->getArg(2)});
+         write_vector_forms(module, forms);
+       }},
       {"integers", lower_integers},
       {"conversions", lower_conversions},
       {"atomics", lower_atomics},

@@ -15,14 +15,20 @@ namespace anymps::metal::engine {
 namespace {
 
 // Metal's functions of pi times x; the C library of this system has none. They are zero where they should be, as gamma
-// functions rely on: the remainder is exact, and so is the way back from a whole turn.
+// functions rely on: the remainder is exact, and so is the way back from a whole turn. CPUs that cannot fuse a multiply
+// and an add have them; others have formulas (lower/half_turns.cpp).
 float sinpi(float x) {
   const float turn = std::remainder(x, 2.0F);
   const float half = std::fabs(turn) > 0.5F ? std::copysign(1.0F, turn) - turn : turn;
-  return static_cast<float>(std::sin(M_PI * half));
+  return half == 0 ? std::copysign(0.0F, x) : static_cast<float>(std::sin(M_PI * half));
 }
 float cospi(float x) { return static_cast<float>(std::sin(M_PI * (0.5 - std::fabs(std::remainder(x, 2.0F))))); }
 float tanpi(float x) { return sinpi(x) / cospi(x); }
+
+// The C library's under names that LLVM does not know: it may not call them for nothing (lower/vector_forms.h).
+float far_sin(float x) { return std::sin(x); }
+float far_cos(float x) { return std::cos(x); }
+float far_tan(float x) { return std::tan(x); }
 
 // One linker for the process: each kernel is a library of its own in it.
 class Linker {
@@ -62,6 +68,9 @@ class Linker {
     define("anymps_air_sinpi", &sinpi);
     define("anymps_air_cospi", &cospi);
     define("anymps_air_tanpi", &tanpi);
+    define("anymps_far_sin", &far_sin);
+    define("anymps_far_cos", &far_cos);
+    define("anymps_far_tan", &far_tan);
     define(lower::kAccessHook, &Validator::access_hook);
     define(lower::kLoopHook, &Validator::loop_hook);
     define(lower::kOutsideHook, &Validator::outside_hook);

@@ -14,11 +14,11 @@ namespace {
 
 using From = std::span<const Operand>;
 
-// Exact where they are zero or one.
+// Exact where they are zero or one; a zero of the sine has the sign of x.
 double sine_of_half_turns(double x) {
   const double turn = std::remainder(x, 2);
   const double least = std::abs(turn) > 0.5 ? std::copysign(1.0, turn) - turn : turn;
-  return std::sin(std::numbers::pi * least);
+  return least == 0 ? std::copysign(0.0, x) : std::sin(std::numbers::pi * least);
 }
 double cosine_of_half_turns(double x) { return std::sin(std::numbers::pi * (0.5 - std::abs(std::remainder(x, 2)))); }
 

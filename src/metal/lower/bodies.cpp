@@ -58,6 +58,17 @@ void give_bodies(llvm::Module& module, Writer write) {
   }
 }
 
+llvm::CallInst* call_library(llvm::IRBuilder<>& b, llvm::StringRef name, llvm::ArrayRef<llvm::Value*> arguments) {
+  llvm::Module& module = *b.GetInsertBlock()->getModule();
+  const llvm::SmallVector<llvm::Type*> types(arguments.size(), b.getFloatTy());
+  llvm::FunctionCallee callee = module.getOrInsertFunction(name, llvm::FunctionType::get(b.getFloatTy(), types, false));
+  auto* function = llvm::cast<llvm::Function>(callee.getCallee());
+  function->setDoesNotThrow();
+  function->setDoesNotAccessMemory();
+  function->setWillReturn();
+  return b.CreateCall(callee, arguments);
+}
+
 std::vector<std::string> unknown_functions(const llvm::Module& module) {
   std::vector<std::string> names;
   for (const llvm::Function& function : module) {

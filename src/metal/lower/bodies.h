@@ -32,6 +32,9 @@ enum class Written { kNotMine, kDone };
 using Writer = llvm::function_ref<Written(llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value)>;
 void give_bodies(llvm::Module& module, Writer write);
 
+// A call of the C library's function of floats that has no effect but its result.
+llvm::CallInst* call_library(llvm::IRBuilder<>& b, llvm::StringRef name, llvm::ArrayRef<llvm::Value*> arguments);
+
 // The functions of lower_math that pay as formulas; it does the rest.
 void lower_elementary(llvm::Module& module, const llvm::TargetMachine& target);
 void lower_math(llvm::Module& module, bool denormals_are_zero);

@@ -70,7 +70,8 @@ class MathWriter {
     }
     for (const Library& entry : kLibrary) {
       if (entry.name == name) {
-        return through_float(arguments_, [&](llvm::ArrayRef<llvm::Value*> a) { return call(entry.function, a); });
+        return through_float(arguments_,
+                             [&](llvm::ArrayRef<llvm::Value*> a) { return call_library(b_, entry.function, a); });
       }
     }
     return composed(name);
@@ -79,18 +80,6 @@ class MathWriter {
  private:
   llvm::Value* intrinsic(ID id, llvm::ArrayRef<llvm::Value*> arguments) {
     return b_.CreateIntrinsic(id, {arguments[0]->getType()}, arguments);
-  }
-
-  llvm::Value* call(llvm::StringRef name, llvm::ArrayRef<llvm::Value*> arguments) {
-    llvm::Module& module = *b_.GetInsertBlock()->getModule();
-    const llvm::SmallVector<llvm::Type*> types(arguments.size(), b_.getFloatTy());
-    llvm::FunctionCallee callee =
-        module.getOrInsertFunction(name, llvm::FunctionType::get(b_.getFloatTy(), types, false));
-    auto* function = llvm::cast<llvm::Function>(callee.getCallee());
-    function->setDoesNotThrow();
-    function->setDoesNotAccessMemory();
-    function->setWillReturn();
-    return b_.CreateCall(callee, arguments);
   }
 
   // A denormal float as the zero of its sign; half has denormals.
@@ -165,7 +154,7 @@ class MathWriter {
     if (type->isFPOrFPVectorTy()) {
       if (llvm::Value* value = common(name)) return value;
     }
-    if (name == "nextafter" && type->isFloatTy()) return call("nextafterf", a);
+    if (name == "nextafter" && type->isFloatTy()) return call_library(b_, "nextafterf", a);
     if (name == "nextafter" && type->isHalfTy()) return next_half(a[0], a[1]);
     if (name == "dot") {
       llvm::Value* product = b_.CreateFMul(a[0], a[1]);

@@ -17,6 +17,8 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 
+#include "metal/lower/vector_forms.h"
+
 namespace anymps::metal::lower {
 namespace {
 
@@ -83,8 +85,14 @@ void Optimiser::split_coroutines(llvm::Module& module) {
 }
 
 void Optimiser::optimise(llvm::Module& module) {
+  const std::vector<VectorForm> forms = offer_vector_forms(module);
   llvm::ModulePassManager passes = builder_.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
   run(passes, module);
+  if (forms.empty()) return;
+  write_vector_forms(module, forms);
+  llvm::ModulePassManager inlining;
+  inlining.addPass(llvm::AlwaysInlinerPass());
+  run(inlining, module);
 }
 
 void Optimiser::tidy_vectors(llvm::Module& module) {

@@ -13,12 +13,28 @@ declare float @air.exp.f32(float)
 ; CHECK: fptrunc <4 x float> %{{.*}} to <4 x half>
 declare <4 x half> @air.fast_log2.v4f16(<4 x half>)
 
-; CHECK: declare float @air.sin.f32(float)
+; Far from zero the C library knows better.
+; CHECK-LABEL: define float @air.sin.f32(float
+; CHECK: [[FAR:%.*]] = fcmp ogt float %{{.*}}, 1.310720e+05
+; CHECK: br i1 [[FAR]], label %far, label %done, !prof
+; CHECK: call float @anymps_far_sin(float %{{.*}})
 declare float @air.sin.f32(float)
 
+declare float @air.pow.f32(float, float)
+
+; CHECK: declare float @air.mystery.f32(float)
+declare float @air.mystery.f32(float)
+
+; A square needs no power.
+; CHECK-LABEL: define float @use
+; CHECK: call float @air.pow.f32(float %c, float 3.000000e+00)
+; CHECK: fmul float %d, %d
 define float @use(float %x, <4 x half> %v) {
   %a = call float @air.exp.f32(float %x)
   %b = call <4 x half> @air.fast_log2.v4f16(<4 x half> %v)
   %c = call float @air.sin.f32(float %a)
-  ret float %c
+  %d = call float @air.pow.f32(float %c, float 3.0)
+  %e = call float @air.pow.f32(float %d, float 2.0)
+  %f = call float @air.mystery.f32(float %e)
+  ret float %f
 }
