@@ -12,35 +12,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import pathlib
 import subprocess
 import sys
 
+import cpp_program
 import stats
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What the ratio must stay below: three times malloc's time for small blocks, a third of it for large ones.
 TARGETS = {4096: ("4 KiB", 3.0), 1 << 20: ("1 MiB", 3.0), 64 << 20: ("64 MiB, touched", 1 / 3)}
-
-
-def build() -> pathlib.Path:
-    folder = ROOT / "build" / "bench"
-    configure = [
-        "cmake",
-        "-S",
-        ROOT,
-        "-B",
-        folder,
-        "-G",
-        "Ninja",
-        "-DANYMPS_WITH_BACKEND=OFF",
-        "-DANYMPS_BUILD_BENCH=ON",
-    ]
-    for command in (configure, ["cmake", "--build", folder, "--target", "bench_allocator"]):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"{done.stdout}{done.stderr}\nbench/allocator.py: the build above failed")
-    return folder / "bench" / "cpp" / "bench_allocator"
 
 
 def main() -> int:
@@ -48,9 +27,9 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--json", action="store_true", help="print one JSON list instead of the table")
     options = parser.parse_args()
-    lines = subprocess.run([build(), str(options.rounds)], capture_output=True, text=True, check=True).stdout.split(
-        "\n"
-    )
+    lines = subprocess.run(
+        [cpp_program.build("bench_allocator"), str(options.rounds)], capture_output=True, text=True, check=True
+    ).stdout.split("\n")
     samples = [
         (int(size), float(ours), float(theirs)) for size, ours, theirs in (line.split() for line in lines if line)
     ]

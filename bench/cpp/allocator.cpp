@@ -1,5 +1,6 @@
 // Times taking and freeing a block of the device's memory against malloc, in rounds that do both in random order.
-// Prints a line per round: bytes, nanoseconds of ours, nanoseconds of malloc's. bench/allocator.py makes ratios of them.
+// Prints a line per round: bytes, nanoseconds of ours, nanoseconds of malloc's. bench/allocator.py makes ratios of
+// them.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -62,13 +62,12 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   lowered.left_plain = options.soon && !coroutines && !has_loops(*kernel);
   std::vector<ThreadgroupVariable> variables;
   kernel = place_threadgroup_variables(module, kernel, lowered.threadgroup, variables);
-  bool simd = false;
   if (options.simdgroups != Simdgroups::kNone && !options.validate) {
     SimdRun run{};
     lowered.declined = make_simd(module, kernel, parameters, options.simdgroups, target, run);
-    simd = lowered.declined.empty();
-    if (simd) lowered.route = run == SimdRun::kDirect ? Route::kSimdLoop : Route::kSimdCoroutines;
+    if (lowered.declined.empty()) lowered.route = run == SimdRun::kDirect ? Route::kSimdLoop : Route::kSimdCoroutines;
   }
+  const bool simd = is_simd(lowered.route);
   if (simd) {
     lowered.left_plain = false;
   } else if (lowered.route == Route::kCoroutines) {
@@ -89,9 +88,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   if (llvm::verifyModule(module, &out)) return refused("lowering left a broken module: " + out.str());
   use_whole_registers(module);
   if (simd) optimiser.tidy_vectors(module);
-  if (lowered.route == Route::kCoroutines || lowered.route == Route::kSimdCoroutines) {
-    optimiser.split_coroutines(module);
-  }
+  if (is_of_coroutines(lowered.route)) optimiser.split_coroutines(module);
   if (simd) {
     optimiser.optimise_vectors(module);
   } else if (!lowered.left_plain) {

@@ -38,6 +38,9 @@ constexpr std::string_view name_of(Route route) {
   return "";
 }
 
+constexpr bool is_simd(Route route) { return route == Route::kSimdLoop || route == Route::kSimdCoroutines; }
+constexpr bool is_of_coroutines(Route route) { return route == Route::kCoroutines || route == Route::kSimdCoroutines; }
+
 struct Lowered {
   std::string refusal;  // why it cannot be run; empty where it can
   Route route = Route::kThreadLoop;

@@ -189,7 +189,23 @@ class SimdMaker {
     llvm::InlineFunctionInfo inlined;
     const llvm::InlineResult result = llvm::InlineFunction(*call, inlined);
     if (!result.isSuccess()) throw Decline{"a kernel that cannot be inlined"};
+    inline_recursion(*thread);
     return thread;
+  }
+
+  // What calls itself, as "j1(x) is -j1(-x)" does, is still a call, which lanes would make one after the other. Most of
+  // them are content with the first.
+  static void inline_recursion(llvm::Function& thread) {
+    llvm::SmallVector<llvm::CallInst*> calls;
+    for (llvm::Instruction& instruction : llvm::instructions(thread)) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call == nullptr || call->getCalledFunction() == nullptr) continue;
+      if (!call->getCalledFunction()->isDeclaration()) calls.push_back(call);
+    }
+    for (llvm::CallInst* call : calls) {
+      llvm::InlineFunctionInfo inlined;
+      llvm::InlineFunction(*call, inlined);
+    }
   }
 
   Place place_in_threadgroup(ThreadsBuilder& threads, llvm::Value* base, llvm::Value* lane) {

@@ -1,8 +1,9 @@
-// The engine that is right for every kernel: thread loops and coroutines (make_pipeline).
+// A kernel as code for this CPU, whichever way its threads are run (make_pipeline).
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <iterator>
 #include <mutex>
@@ -57,15 +58,15 @@ bool sees_threadgroups(const Signature& signature, const lower::ThreadgroupLayou
   });
 }
 
-class OraclePipeline final : public Pipeline {
+class CompiledPipeline final : public Pipeline {
  public:
-  OraclePipeline(Signature signature, Source source, CompiledKernel kernel)
+  CompiledPipeline(Signature signature, Source source, CompiledKernel kernel)
       : signature_(std::move(signature)),
         source_(std::move(source)),
         code_(Code::load(kernel.object, source_.name)),
         kernel_(without_object(std::move(kernel))),
-        regroup_((kernel_.route == lower::Route::kThreadLoop || kernel_.route == lower::Route::kSimdLoop) &&
-                 !kernel_.meets && !sees_threadgroups(signature_, kernel_.threadgroup)) {}
+        regroup_(!lower::is_of_coroutines(kernel_.route) && !kernel_.meets &&
+                 !sees_threadgroups(signature_, kernel_.threadgroup)) {}
 
   const Signature& signature() const override { return signature_; }
   lower::Route route() const override { return kernel_.route; }
@@ -94,20 +95,30 @@ class OraclePipeline final : public Pipeline {
     }
     if (source_.options.validate) return run_validated(launch, bindings, geometry, groups, memory);
     const std::size_t threads_in_group = std::size_t{group[0]} * group[1] * group[2];
-    gpu::executor().parallel_for(groups, std::max<std::size_t>(1, kThreadsPerTask / threads_in_group),
-                                 [&](std::size_t begin, std::size_t end) {
-                                   const FlushDenormals flush(signature_.denorms_disabled);
-                                   std::byte* own = threadgroup_memory(memory);
-                                   for (std::size_t index = begin; index < end; ++index)
-                                     run(bindings.data(), geometry, index, own);
-                                 });
+    const std::size_t grain = std::max<std::size_t>(1, kThreadsPerTask / threads_in_group);
+    // Whoever is done takes the next few: threadgroups differ, and so do cores.
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      const FlushDenormals flush(signature_.denorms_disabled);
+      std::byte* own = threadgroup_memory(memory);
+      for (;;) {
+        const std::size_t begin = next.fetch_add(grain, std::memory_order_relaxed);
+        if (begin >= groups) return;
+        const std::size_t end = std::min<std::size_t>(begin + grain, groups);
+        for (std::size_t index = begin; index < end; ++index) run(bindings.data(), geometry, index, own);
+      }
+    };
+    if (groups <= grain) return work();
+    gpu::Executor& executor = gpu::executor();
+    const std::size_t tasks = groups / grain + static_cast<std::size_t>(groups % grain != 0);
+    executor.parallel_for(std::min<std::size_t>(tasks, executor.threads()), 1,
+                          [&](std::size_t, std::size_t) { work(); });
   }
 
  private:
   // Which form of this kernel such threadgroups take: this one, where there is but one.
   lower::Simdgroups form_for(Size threads, Size group) const {
-    const bool simd = kernel_.route == lower::Route::kSimdLoop || kernel_.route == lower::Route::kSimdCoroutines;
-    return simd && kernel_.meets ? simdgroups_of(threads, group) : source_.options.simdgroups;
+    return lower::is_simd(kernel_.route) && kernel_.meets ? simdgroups_of(threads, group) : source_.options.simdgroups;
   }
 
   // A Mac reads something or other where nothing is bound; here it would be a crash.
@@ -207,8 +218,8 @@ std::shared_ptr<Pipeline> make_pipeline(const FunctionEntry& function, const low
   llvm::LLVMContext context;
   Signature signature = read_signature(*read_module(context, function.bitcode, function.name), function.name);
   Pipeline::check_threadgroup_memory(signature);
-  return std::make_shared<engine::OraclePipeline>(std::move(signature), engine::Source(function, options),
-                                                  engine::cached_kernel(function.bitcode, function.name, options));
+  return std::make_shared<engine::CompiledPipeline>(std::move(signature), engine::Source(function, options),
+                                                    engine::cached_kernel(function.bitcode, function.name, options));
 }
 
 }  // namespace anymps::metal
