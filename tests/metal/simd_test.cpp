@@ -223,31 +223,31 @@ TEST(Simd, SidesByPositionBetweenBarriers) {
       threadgroup uint shared[2][256];
       threadgroup ushort halves[256];
       shared[0][t] = in[i];
+      shared[1][t] = t;
       halves[t] = ushort(in[i] >> 7);
       uint from = 0;
       for (uint nodes = 255; nodes > 200; nodes -= 3) {
         threadgroup_barrier(mem_flags::mem_threadgroup);
         if (t < nodes) shared[1 - from][t] = shared[from][t + 1] * 3 + shared[from][t];
-        if (t != 77 && t > 3) halves[t] += 1; else halves[t] ^= 5;
+        if (t != 77 && t > 3) halves[t] += 1;
+        if (in[i + nodes] & 1) halves[t] *= 3;
         from = 1 - from;
       }
       threadgroup_barrier(mem_flags::mem_threadgroup);
-      out[i] = (t < count % 200 ? shared[from][t] : t) + halves[255 - t];
+      out[i] = (t < count ? shared[from][t] : t) + shared[1][t] + halves[255 - t];
     })";
-  for (const std::uint32_t count : {0U, 17U, 150U, 199U}) agree(source, {{{1024, 1, 1}, {256, 1, 1}}}, count);
+  for (const std::uint32_t count : {0U, 17U, 150U, 256U}) agree(source, {{{1024, 1, 1}, {256, 1, 1}}}, count);
 }
 
 TEST(Simd, ComparisonsThatWrapBetweenLanes) {
   agree(R"(kernel void k(device uint* out, device uint* in, constant uint& count, uint i [[thread_position_in_grid]]) {
-    uint x = in[i];
-    if (i + 0xFFFFFFF5u < count) x += 1;
-    if (int(i) - 500 < int(count) - 990) x += 10;
-    if (0x7FFFFFF9 - int(i) < 0x7FFFFF00) x += 100;
-    if (i * 0x20000000u > 0x50000000u) x += 1000;
-    if (i != count / 2 && 900 - i != count / 4) x += 10000;
-    if (ulong(i + 0xFFFFFF00u) <= count) x += 100000;
-    for (int j = int(i) + 5; j >= int(count) - 980; j -= 64) x ^= uint(j);
-    out[i] = x;
+    if (i + 0xFFFFFFF5u < count) out[i + 1024] = in[i];
+    if (int(i) - 500 < int(count) - 990) out[i + 2048] = in[i];
+    if (0x7FFFFFF9 - int(i) < 0x7FFFFF00) out[i + 3072] = in[i];
+    if (as_type<int>(i + 0x7FFFFFF5u) > 7) out[i + 4096] = in[i];
+    if (i != count / 2 && 900 - i != count / 4) out[i + 5120] = in[i];
+    if (ulong(i + 0xFFFFFF03u) <= count) out[i + 6144] = in[i];
+    for (int j = int(i) + 5; j >= int(count) - 980; j -= 64) out[i] ^= uint(j);
   })",
         kRows);
 }
@@ -263,7 +263,8 @@ TEST(Simd, PartsOfAnIndex) {
     for (uint e = t; e < 1024; e += size.x * size.y) tile[e / 16][e % 16] = in[e / 16 * 20 + e % 16];
     threadgroup_barrier(mem_flags::mem_threadgroup);
     uint x = tile[t / 4 % 64][t % 16] + tile[at.y][at.x % 8] + tile[(t * 4) / 64 % 64][(t * 4) % 16];
-    out[i.y * n.x + i.x] = x + lane * 7 + simdgroup * 1000 + t / 32 + (t & 31) * 3 + (t & 7) + at.x / 2;
+    out[i.y * n.x + i.x] = x + lane * 7 + simdgroup * 1000 + t / 32 + (t & 31) * 3 + (t & 7) + at.x / 2 +
+                            ((t + 5) & 31) * 11 + (t + 9) / 32;
   })",
         {{{64, 64, 1}, {16, 16, 1}}, {{64, 32, 1}, {8, 32, 1}}, {{128, 16, 1}, {32, 8, 1}}, {{60, 15, 1}, {20, 5, 1}}});
 }
@@ -311,7 +312,8 @@ TEST(Simd, NothingIsReadBehindTheLastPage) {
       shared[t] = t;
       threadgroup_barrier(mem_flags::mem_threadgroup);
       uint x = shared[63 - t];
-      if (t >= count) x += in[t - count];
+      if (t >= count) x += (in - count)[t];
+      if (t < 64 - count) x += in[t] * 1000;
       out[i] = x;
     })");
   const auto simd = kernel.with({.simdgroups = Simdgroups::kWhole});
@@ -326,7 +328,8 @@ TEST(Simd, NothingIsReadBehindTheLastPage) {
       launch.buffers[1] = in;
       launch.buffers[2] = &count;
       simd->launch(launch, {64, 1, 1}, {64, 1, 1});
-      for (std::uint32_t t = 0; t < 64; ++t) ASSERT_EQ(out[t], 63 - t + (t >= count ? (t - count) * 5 : 0));
+      for (std::uint32_t t = 0; t < 64; ++t)
+        ASSERT_EQ(out[t], 63 - t + (t >= count ? (t - count) * 5 : 0) + (t < 64 - count ? t * 5000 : 0));
     }
   }
   munmap(mapped, 3 * page);
