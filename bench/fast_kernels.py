@@ -8,7 +8,8 @@
 A figure is the other side's time over ours: 1 is as fast, 0.5 half as fast, 2 twice as fast. It is the median of
 interleaved rounds with its paired-bootstrap 95% interval; the times beside it are the best round's. With one thread
 the clock is that of the process, which stands still while others use the processor; with more it is the wall's. The
-kernels are compiled well from the start; ANYMPS_METAL_ENGINE=oracle measures the engine without vectors of lanes.
+kernels are compiled from the start for what they are launched with, as they would be after a while;
+ANYMPS_METAL_ENGINE=simd measures them without that, oracle without vectors of lanes.
 
 The sources lie in bench/fast_kernels/: metal/*.metal as one would write them for a GPU, baseline.cpp as one would write
 the same for a CPU (g++ -O3 -march=native -ffast-math -fopenmp-simd), opencl/*.cl with the algorithms of the Metal
@@ -109,7 +110,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of the table")
     options = parser.parse_args()
     # By itself a kernel is compiled well only after a while, and then beside the rounds.
-    os.environ.setdefault("ANYMPS_METAL_ENGINE", "simd")
+    os.environ.setdefault("ANYMPS_METAL_ENGINE", "specialised")
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
     chosen = cases(options.only)
