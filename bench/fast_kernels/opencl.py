@@ -63,7 +63,7 @@ class Pocl:
         return made
 
     def _program(self, path: pathlib.Path) -> ctypes.c_void_p:
-        text = ctypes.c_char_p(path.read_bytes())
+        text = ctypes.c_char_p((HERE / "opencl" / "sums.h").read_bytes() + path.read_bytes())
         program = ctypes.c_void_p(self._make("clCreateProgramWithSource", self.context, 1, ctypes.byref(text), None))
         # No -cl-fast-relaxed-math: Metal's mathematics is safe and precise here, too.
         if self.cl.clBuildProgram(program, 1, ctypes.byref(self.device), b"-cl-std=CL1.2", None, None):

@@ -1,17 +1,3 @@
-// The sum over a work-group, for every item of it.
-static float group_sum(float value, local float* shared) {
-  const uint t = get_local_id(0);
-  shared[t] = value;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint step = get_local_size(0) / 2; step > 0; step /= 2) {
-    if (t < step) shared[t] += shared[t + step];
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-  const float sum = shared[0];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  return sum;
-}
-
 kernel void layer_norm(global const float4* x, global const float4* weight, global const float4* bias,
                        global float4* out, float epsilon) {
   local float shared[256];
