@@ -1,10 +1,11 @@
 // Threads that meet are coroutines: a thread leaves what it gives in its simdgroup, says where it waits, and suspends.
 #include <llvm/IR/DebugInfoMetadata.h>
-#include <llvm/IR/Intrinsics.h>
 
 #include <cstddef>
+#include <optional>
 
 #include "metal/lower/bodies.h"
+#include "metal/lower/coroutine.h"
 #include "metal/lower/dispatch.h"
 #include "metal/lower/meetings.h"
 #include "metal/lower/threads.h"
@@ -14,8 +15,6 @@ namespace {
 
 using engine::MeetingPoint;
 using engine::Simdgroup;
-
-constexpr std::uint64_t kFrameAlignment = 64;
 
 class CoroutineMaker {
  public:
@@ -28,7 +27,6 @@ class CoroutineMaker {
     types.append({b_.getPtrTy(), b_.getInt32Ty(), b_.getPtrTy()});  // simdgroup, index, frames
     thread_ = llvm::Function::Create(llvm::FunctionType::get(b_.getPtrTy(), types, false),
                                      llvm::Function::InternalLinkage, "thread", module);
-    thread_->setPresplitCoroutine();
     thread_->setDoesNotThrow();
     thread_->splice(thread_->end(), kernel);
     for (unsigned i = 0; i < count; ++i) {
@@ -75,22 +73,13 @@ class CoroutineMaker {
   }
 
  private:
-  llvm::Value* token() { return llvm::ConstantTokenNone::get(module_.getContext()); }
   llvm::Value* field(std::size_t offset) { return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), simdgroup_, offset); }
 
   void begin() {
     llvm::BasicBlock* first = &thread_->getEntryBlock();
     auto* start = llvm::BasicBlock::Create(module_.getContext(), "start", thread_, first);
-    suspended_ = llvm::BasicBlock::Create(module_.getContext(), "suspended", thread_);
     b_.SetInsertPoint(start);
-    llvm::Value* null = llvm::ConstantPointerNull::get(b_.getPtrTy());
-    llvm::Value* id =
-        b_.CreateIntrinsic(llvm::Intrinsic::coro_id, {}, {b_.getInt32(kFrameAlignment), null, null, null});
-    llvm::Value* size = b_.CreateIntrinsic(llvm::Intrinsic::coro_size, {b_.getInt64Ty()}, {});
-    size = b_.CreateAnd(b_.CreateAdd(size, b_.getInt64(kFrameAlignment - 1)), b_.getInt64(~(kFrameAlignment - 1)));
-    llvm::Value* frame = b_.CreateLoad(b_.getPtrTy(), frames_);
-    b_.CreateStore(b_.CreateInBoundsGEP(b_.getInt8Ty(), frame, size), frames_);
-    handle_ = b_.CreateIntrinsic(llvm::Intrinsic::coro_begin, {}, {id, frame});
+    coroutine_.emplace(b_, *thread_, frames_);
     llvm::Value* lane = b_.CreateAnd(index_, engine::kLanes - 1);
     waits_ = b_.CreateInBoundsGEP(b_.getInt32Ty(), simdgroup_, lane);
     given_ = field(offsetof(Simdgroup, given));
@@ -116,9 +105,6 @@ class CoroutineMaker {
     b_.SetInsertPoint(finished_);
     b_.SetInsertPoint(b_.CreateUnreachable());
     suspend(0, /*last=*/true);
-    b_.SetInsertPoint(suspended_);
-    b_.CreateIntrinsic(llvm::Intrinsic::coro_end, {}, {handle_, b_.getFalse(), token()});
-    b_.CreateRet(handle_);
   }
 
   // Leaves the builder where the thread goes on.
@@ -128,10 +114,7 @@ class CoroutineMaker {
     block->getTerminator()->eraseFromParent();
     b_.SetInsertPoint(block);
     b_.CreateStore(b_.getInt32(waits), waits_);
-    llvm::Value* state = b_.CreateIntrinsic(llvm::Intrinsic::coro_suspend, {}, {token(), b_.getInt1(last)});
-    llvm::SwitchInst* choice = b_.CreateSwitch(state, suspended_, 2);
-    choice->addCase(b_.getInt8(0), rest);
-    choice->addCase(b_.getInt8(1), suspended_);
+    coroutine_->suspend(b_, rest, last);
     b_.SetInsertPoint(rest, rest->begin());
   }
 
@@ -144,8 +127,7 @@ class CoroutineMaker {
   llvm::Value* index_;
   llvm::Value* frames_;
   llvm::BasicBlock* finished_ = nullptr;
-  llvm::BasicBlock* suspended_ = nullptr;
-  llvm::Value* handle_ = nullptr;
+  std::optional<Coroutine> coroutine_;
   llvm::Value* waits_ = nullptr;
   llvm::Value* given_ = nullptr;
   llvm::Value* result_ = nullptr;

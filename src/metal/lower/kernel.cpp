@@ -64,7 +64,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   kernel = place_threadgroup_variables(module, kernel, lowered.threadgroup, variables);
   if (options.simdgroups != Simdgroups::kNone && !options.validate) {
     SimdRun run{};
-    lowered.declined = make_simd(module, kernel, parameters, options.simdgroups, target, run);
+    lowered.declined = make_simd(module, kernel, parameters, options.simdgroups, target, optimiser, run);
     if (lowered.declined.empty()) lowered.route = run == SimdRun::kDirect ? Route::kSimdLoop : Route::kSimdCoroutines;
   }
   const bool simd = is_simd(lowered.route);

@@ -3,14 +3,12 @@
 // the loop, and the lanes of a simdgroup begin a loop's next round together.
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/ADT/SmallPtrSet.h>
-#include <llvm/Analysis/LoopInfo.h>
-#include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "metal/lower/bodies.h"
 #include "metal/lower/dispatch.h"
+#include "metal/lower/rounds.h"
 
 namespace anymps::metal::lower {
 namespace {
@@ -37,27 +35,13 @@ bool can_run_ahead(const llvm::Loop& loop, const llvm::DominatorTree& tree) {
 }
 
 void meet_after_each_round(llvm::Function& function) {
-  llvm::SmallVector<llvm::BasicBlock*> headers;
-  {
-    const llvm::DominatorTree tree(function);
-    const llvm::LoopInfo loops(tree);
-    for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
-      if (can_run_ahead(*loop, tree)) headers.push_back(loop->getHeader());
-    }
-  }
   llvm::Module& module = *function.getParent();
-  llvm::IRBuilder<> b(module.getContext());
-  for (llvm::BasicBlock* header : headers) {
-    const llvm::DominatorTree tree(function);
-    const llvm::LoopInfo loops(tree);
-    llvm::SmallVector<llvm::BasicBlock*> latches;
-    loops.getLoopFor(header)->getLoopLatches(latches);
-    llvm::BasicBlock* round = llvm::SplitBlockPredecessors(header, latches, ".round");
-    b.SetInsertPoint(round->getTerminator());
+  join_rounds(function, can_run_ahead, [&](llvm::BasicBlock& round) {
+    llvm::IRBuilder<> b(round.getTerminator());
     const auto barrier =
         module.getOrInsertFunction("air.simdgroup.barrier", b.getVoidTy(), b.getInt32Ty(), b.getInt32Ty());
     b.CreateCall(barrier, {b.getInt32(0), b.getInt32(0)});
-  }
+  });
 }
 
 class Placer {

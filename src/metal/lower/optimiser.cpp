@@ -124,6 +124,15 @@ void Optimiser::optimise_vectors(llvm::Module& module) {
 
 void Optimiser::run(llvm::ModulePassManager& passes, llvm::Module& module) {
   passes.run(module, modules_);
+  forget();
+}
+
+void Optimiser::run(llvm::FunctionPassManager& passes, llvm::Function& function) {
+  passes.run(function, functions_);
+  forget();
+}
+
+void Optimiser::forget() {
   modules_.clear();
   components_.clear();
   functions_.clear();

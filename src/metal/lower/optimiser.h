@@ -22,8 +22,12 @@ class Optimiser {
   // The rest of it, inlined; nothing here makes vectors of vectors.
   void optimise_vectors(llvm::Module& module);
 
+  // Passes of one's own choice.
+  void run(llvm::FunctionPassManager& passes, llvm::Function& function);
+
  private:
   void run(llvm::ModulePassManager& passes, llvm::Module& module);
+  void forget();
 
   llvm::PassBuilder builder_;
   llvm::LoopAnalysisManager loops_;

@@ -8,8 +8,11 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <memory>
+#include <optional>
 
 #include "metal/lower/bodies.h"
+#include "metal/lower/coroutine.h"
+#include "metal/lower/counted_loop.h"
 #include "metal/lower/simd_prepare.h"
 #include "metal/lower/simd_writer.h"
 #include "metal/lower/threads.h"
@@ -24,7 +27,6 @@ using simd::Surroundings;
 using simd::Thread;
 using simd::Writer;
 
-constexpr std::uint64_t kFrameAlignment = 64;
 // Instructions of a thread, times the registers that a vector takes.
 constexpr unsigned kMost = 20000;
 constexpr unsigned kMostNew = 1000;
@@ -86,12 +88,12 @@ std::size_t most_kept(const llvm::Function& kernel) {
 class SimdMaker {
  public:
   SimdMaker(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters, Simdgroups simdgroups,
-            llvm::TargetMachine& target)
+            const llvm::TargetMachine& target, Optimiser& optimiser)
       : module_(module),
         context_(module.getContext()),
         kernel_(kernel),
         parameters_(parameters),
-        target_(target),
+        optimiser_(optimiser),
         cpu_(cpu_of(target)),
         meetings_(meetings_of(module)),
         meets_(meetings_.any()),
@@ -104,7 +106,7 @@ class SimdMaker {
     one_ = make_thread("thread");
     // Where a vector takes many registers, the arrays that unrolling would make registers of are in memory anyway.
     // Short kernels are worth it all the same: neighbouring accesses become one.
-    simd::prepare(*one_, target_, /*unroll=*/lanes_ <= 2 * cpu_.floats || one_->getInstructionCount() <= kShort);
+    simd::prepare(*one_, optimiser_, /*unroll=*/lanes_ <= 2 * cpu_.floats || one_->getInstructionCount() <= kShort);
     // Seconds of compiling for what LLVM's register allocator then spills anyway.
     if (one_->getInstructionCount() * lanes_ / cpu_.floats > kMost) throw Decline{"it is too large"};
     llvm::ValueToValueMapTy map;
@@ -113,7 +115,7 @@ class SimdMaker {
     simd::spread_variables(thread);
     auto facts = std::make_unique<Facts>(thread, /*guards=*/!meets_);
     const auto look_again = [&] {
-      simd::put_in_form(*thread.function, target_);
+      simd::put_in_form(*thread.function, optimiser_);
       facts = std::make_unique<Facts>(thread, /*guards=*/!meets_);
     };
     if (simd::share_sides(thread, *facts, kMostNew * cpu_.floats / lanes_)) look_again();
@@ -266,26 +268,11 @@ class SimdMaker {
       llvm::Value* step = b.getInt32(thread.lanes);
       llvm::Value* count = b.CreateSub(last, first[0]);
       llvm::Value* whole = b.CreateAdd(first[0], b.CreateSub(count, b.CreateURem(count, step)));
-      const auto loop = [&](llvm::Value* from, llvm::Value* to, llvm::Value* by,
-                            llvm::function_ref<void(llvm::Value * x)> body) {
-        llvm::BasicBlock* before = b.GetInsertBlock();
-        auto* head = llvm::BasicBlock::Create(context_, "row", threads.run());
-        auto* done = llvm::BasicBlock::Create(context_, "rowed", threads.run());
-        b.CreateCondBr(b.CreateICmpULT(from, to), head, done);
-        b.SetInsertPoint(head);
-        llvm::PHINode* x = b.CreatePHI(b.getInt32Ty(), 2);
-        x->addIncoming(from, before);
-        body(x);
-        llvm::Value* next = b.CreateAdd(x, by, "", /*HasNUW=*/true);
-        x->addIncoming(next, b.GetInsertBlock());
-        b.CreateCondBr(b.CreateICmpULT(next, to), head, done);
-        b.SetInsertPoint(done);
-      };
-      loop(first[0], whole, step, [&](llvm::Value* x) {
+      counted_loop(b, first[0], whole, step, [&](llvm::Value* x) {
         values[kCommon] = x;
         b.CreateCall(lanes, values);
       });
-      loop(whole, last, b.getInt32(1), [&](llvm::Value* x) {
+      counted_loop(b, whole, last, b.getInt32(1), [&](llvm::Value* x) {
         values[kCommon] = x;
         llvm::SmallVector<llvm::Value*> with_lane = values;
         with_lane.push_back(b.getInt32(0));
@@ -295,23 +282,15 @@ class SimdMaker {
   }
 
   llvm::BasicBlock* make_one_by_one(llvm::Function& lanes, unsigned count) {
-    auto* head = llvm::BasicBlock::Create(context_, "each", &lanes);
-    auto* loop = llvm::BasicBlock::Create(context_, "each", &lanes);
-    auto* done = llvm::BasicBlock::Create(context_, "all", &lanes);
-    llvm::IRBuilder<> b(head);
-    b.CreateBr(loop);
-    b.SetInsertPoint(loop);
-    llvm::PHINode* lane = b.CreatePHI(b.getInt32Ty(), 2);
-    lane->addIncoming(b.getInt32(0), head);
-    llvm::SmallVector<llvm::Value*> values = arguments_of(&lanes);
-    values.push_back(lane);
-    b.CreateCall(one_, values);
-    llvm::Value* next = b.CreateAdd(lane, b.getInt32(1));
-    lane->addIncoming(next, loop);
-    b.CreateCondBr(b.CreateICmpULT(next, b.getInt32(count)), loop, done);
-    b.SetInsertPoint(done);
+    auto* begin = llvm::BasicBlock::Create(context_, "each", &lanes);
+    llvm::IRBuilder<> b(begin);
+    counted_loop(b, b.getInt32(0), b.getInt32(count), b.getInt32(1), [&](llvm::Value* lane) {
+      llvm::SmallVector<llvm::Value*> values = arguments_of(&lanes);
+      values.push_back(lane);
+      b.CreateCall(one_, values);
+    });
     b.CreateRetVoid();
-    return head;
+    return begin;
   }
 
   // Simdgroups, each of which is a coroutine where there are barriers.
@@ -333,19 +312,23 @@ class SimdMaker {
       active = b.CreateICmpULT(llvm::ConstantVector::get(counted), b.CreateVectorSplat(lanes_, left));
     }
     Surroundings surroundings;
-    llvm::BasicBlock* suspended = nullptr;
+    std::optional<Coroutine> coroutine;
     if (barriers) {
-      suspended = llvm::BasicBlock::Create(context_, "suspended", simdgroup);
-      make_coroutine(b, *simdgroup, suspended);
-      const auto waits = [&](llvm::IRBuilder<>& at, std::uint32_t what) {
+      coroutine.emplace(b, *simdgroup, simdgroup->getArg(simdgroup->arg_size() - 2));
+      const auto suspend = [&](llvm::IRBuilder<>& at, bool last) {
+        auto* rest = llvm::BasicBlock::Create(context_, "resumed", simdgroup);
+        coroutine->suspend(at, rest, last);
+        at.SetInsertPoint(rest);
+      };
+      const auto waits = [&, suspend](llvm::IRBuilder<>& at, std::uint32_t what) {
         at.CreateStore(at.getInt32(what), simdgroup->getArg(simdgroup->arg_size() - 1));
-        suspend(at, *simdgroup, suspended, /*last=*/false);
+        suspend(at, /*last=*/false);
       };
       surroundings.barrier = [waits](llvm::IRBuilder<>& at) { waits(at, engine::kWaitsAtBarrier); };
       // Where simdgroups meet on their way, they go side by side, as on a GPU (engine::run_threadgroup).
       if (meetings_.exchanges) surroundings.turn = [waits](llvm::IRBuilder<>& at) { waits(at, engine::kTakesTurns); };
-      surroundings.end = [&](llvm::IRBuilder<>& at) {
-        suspend(at, *simdgroup, suspended, /*last=*/true);
+      surroundings.end = [suspend](llvm::IRBuilder<>& at) {
+        suspend(at, /*last=*/true);
         at.CreateUnreachable();
       };
     } else {
@@ -373,29 +356,18 @@ class SimdMaker {
     llvm::Function* run = threads.run();
     const Three& size = threads.size();
     llvm::Value* count = b.CreateMul(size[0], b.CreateMul(size[1], size[2]));
-    llvm::BasicBlock* before = b.GetInsertBlock();
-    auto* head = llvm::BasicBlock::Create(context_, "simdgroup", run);
-    auto* done = llvm::BasicBlock::Create(context_, "done", run);
-    b.CreateCondBr(b.CreateIsNotNull(count), head, done);
-    b.SetInsertPoint(head);
-    llvm::PHINode* base = b.CreatePHI(b.getInt32Ty(), 2);
-    base->addIncoming(b.getInt32(0), before);
-    llvm::SmallVector<llvm::Value*> values;
-    for (unsigned i = 0; i < kMemory; ++i) values.push_back(run->getArg(i));
-    values.append({run->getArg(memory), base, count});
-    llvm::Value* index = b.CreateZExt(b.CreateUDiv(base, b.getInt32(lanes_)), b.getInt64Ty());
-    if (barriers) {
-      llvm::Value* waits = b.CreateInBoundsGEP(b.getInt32Ty(), run->getArg(kWaits), index);
-      values.append({run->getArg(kFrames), waits});
-    }
-    llvm::Value* handle = b.CreateCall(simdgroup, values);
-    if (barriers) {
-      b.CreateStore(handle, b.CreateInBoundsGEP(b.getPtrTy(), run->getArg(kThreads), index));
-    }
-    llvm::Value* next = b.CreateAdd(base, b.getInt32(lanes_));
-    base->addIncoming(next, b.GetInsertBlock());
-    b.CreateCondBr(b.CreateICmpULT(next, count), head, done);
-    b.SetInsertPoint(done);
+    counted_loop(b, b.getInt32(0), count, b.getInt32(lanes_), [&](llvm::Value* base) {
+      llvm::SmallVector<llvm::Value*> values;
+      for (unsigned i = 0; i < kMemory; ++i) values.push_back(run->getArg(i));
+      values.append({run->getArg(memory), base, count});
+      llvm::Value* index = b.CreateZExt(b.CreateUDiv(base, b.getInt32(lanes_)), b.getInt64Ty());
+      if (barriers) {
+        llvm::Value* waits = b.CreateInBoundsGEP(b.getInt32Ty(), run->getArg(kWaits), index);
+        values.append({run->getArg(kFrames), waits});
+      }
+      llvm::Value* handle = b.CreateCall(simdgroup, values);
+      if (barriers) b.CreateStore(handle, b.CreateInBoundsGEP(b.getPtrTy(), run->getArg(kThreads), index));
+    });
     if (barriers) {
       // The last: none.
       llvm::Value* many =
@@ -406,36 +378,11 @@ class SimdMaker {
     b.CreateRetVoid();
   }
 
-  void make_coroutine(llvm::IRBuilder<>& b, llvm::Function& simdgroup, llvm::BasicBlock* suspended) {
-    simdgroup.setPresplitCoroutine();
-    llvm::Value* frames = simdgroup.getArg(simdgroup.arg_size() - 2);
-    llvm::Value* null = llvm::ConstantPointerNull::get(b.getPtrTy());
-    llvm::Value* id = b.CreateIntrinsic(llvm::Intrinsic::coro_id, {}, {b.getInt32(kFrameAlignment), null, null, null});
-    llvm::Value* size = b.CreateIntrinsic(llvm::Intrinsic::coro_size, {b.getInt64Ty()}, {});
-    size = b.CreateAnd(b.CreateAdd(size, b.getInt64(kFrameAlignment - 1)), b.getInt64(~(kFrameAlignment - 1)));
-    llvm::Value* frame = b.CreateLoad(b.getPtrTy(), frames);
-    b.CreateStore(b.CreateInBoundsGEP(b.getInt8Ty(), frame, size), frames);
-    llvm::Value* handle = b.CreateIntrinsic(llvm::Intrinsic::coro_begin, {}, {id, frame});
-    llvm::IRBuilder<> end(suspended);
-    end.CreateIntrinsic(llvm::Intrinsic::coro_end, {}, {handle, b.getFalse(), llvm::ConstantTokenNone::get(context_)});
-    end.CreateRet(handle);
-  }
-
-  void suspend(llvm::IRBuilder<>& b, llvm::Function& simdgroup, llvm::BasicBlock* suspended, bool last) {
-    auto* rest = llvm::BasicBlock::Create(context_, "resumed", &simdgroup);
-    llvm::Value* state =
-        b.CreateIntrinsic(llvm::Intrinsic::coro_suspend, {}, {llvm::ConstantTokenNone::get(context_), b.getInt1(last)});
-    llvm::SwitchInst* choice = b.CreateSwitch(state, suspended, 2);
-    choice->addCase(b.getInt8(0), rest);
-    choice->addCase(b.getInt8(1), suspended);
-    b.SetInsertPoint(rest);
-  }
-
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::Function* kernel_;
   std::span<const Parameter> parameters_;
-  llvm::TargetMachine& target_;
+  Optimiser& optimiser_;
   const Cpu cpu_;
   const Meetings meetings_;
   const bool meets_;
@@ -449,8 +396,8 @@ class SimdMaker {
 }  // namespace
 
 std::string make_simd(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters,
-                      Simdgroups simdgroups, llvm::TargetMachine& target, SimdRun& run) {
-  SimdMaker maker(module, kernel, parameters, simdgroups, target);
+                      Simdgroups simdgroups, const llvm::TargetMachine& target, Optimiser& optimiser, SimdRun& run) {
+  SimdMaker maker(module, kernel, parameters, simdgroups, target, optimiser);
   try {
     run = maker.make();
   } catch (const Decline& decline) {

@@ -15,6 +15,8 @@ class TargetMachine;
 
 namespace anymps::metal::lower {
 
+class Optimiser;
+
 // Lanes that run at once where rows of threads are short and threads exchange nothing.
 inline constexpr unsigned kFewLanes = 8;
 
@@ -37,6 +39,6 @@ enum class SimdRun : std::uint8_t {
 // As make_thread_loop() and make_coroutines(): writes "run". Where it declines, it returns the reason and leaves the
 // kernel as it was.
 std::string make_simd(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters,
-                      Simdgroups simdgroups, llvm::TargetMachine& target, SimdRun& run);
+                      Simdgroups simdgroups, const llvm::TargetMachine& target, Optimiser& optimiser, SimdRun& run);
 
 }  // namespace anymps::metal::lower

@@ -8,8 +8,6 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
@@ -19,7 +17,6 @@
 #include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
-#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/FixIrreducible.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
@@ -28,6 +25,8 @@
 #include <llvm/Transforms/Vectorize/LoadStoreVectorizer.h>
 
 #include "metal/lower/bodies.h"
+#include "metal/lower/optimiser.h"
+#include "metal/lower/rounds.h"
 
 namespace anymps::metal::lower::simd {
 namespace {
@@ -35,21 +34,10 @@ namespace {
 // LLVM may make two loops of one that goes on from two places. To a thread they are the same, but lanes would then wait
 // for each other elsewhere.
 void give_each_loop_one_latch(llvm::Function& function) {
-  llvm::SmallVector<llvm::BasicBlock*> headers;
-  {
-    const llvm::DominatorTree tree(function);
-    const llvm::LoopInfo loops(tree);
-    for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
-      if (loop->getLoopLatch() == nullptr) headers.push_back(loop->getHeader());
-    }
-  }
-  for (llvm::BasicBlock* header : headers) {
-    const llvm::DominatorTree tree(function);
-    const llvm::LoopInfo loops(tree);
-    llvm::SmallVector<llvm::BasicBlock*> latches;
-    loops.getLoopFor(header)->getLoopLatches(latches);
-    llvm::SplitBlockPredecessors(header, latches, ".round");
-  }
+  const auto has_more = [](const llvm::Loop& loop, const llvm::DominatorTree&) {
+    return loop.getLoopLatch() == nullptr;
+  };
+  join_rounds(function, has_more, [](llvm::BasicBlock&) {});
 }
 
 // What lanes do together must not be moved to where other lanes are. Apple's compiler says so, others may not.
@@ -143,23 +131,9 @@ void add_form(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::LCSSAPass());
 }
 
-void run(llvm::FunctionPassManager& passes, llvm::Function& function, llvm::TargetMachine& target) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&target);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  passes.run(function, functions);
-}
-
 }  // namespace
 
-void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll) {
+void prepare(llvm::Function& function, Optimiser& optimiser, bool unroll) {
   mark_meetings(*function.getParent());
   give_each_loop_one_latch(function);
   spell_out_copies(function);
@@ -186,7 +160,7 @@ void prepare(llvm::Function& function, llvm::TargetMachine& target, bool unroll)
   passes.addPass(llvm::LowerSwitchPass());
   passes.addPass(llvm::FixIrreduciblePass());
   add_form(passes);
-  run(passes, function, target);
+  optimiser.run(passes, function);
 }
 
 llvm::Value* ask_lanes(llvm::IRBuilder<>& b, llvm::Value* condition) {
@@ -196,10 +170,10 @@ llvm::Value* ask_lanes(llvm::IRBuilder<>& b, llvm::Value* condition) {
   return b.CreateCall(function, {condition});
 }
 
-void put_in_form(llvm::Function& function, llvm::TargetMachine& target) {
+void put_in_form(llvm::Function& function, Optimiser& optimiser) {
   llvm::FunctionPassManager passes;
   add_form(passes);
-  run(passes, function, target);
+  optimiser.run(passes, function);
 }
 
 }  // namespace anymps::metal::lower::simd

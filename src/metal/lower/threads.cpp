@@ -2,6 +2,8 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include "metal/lower/counted_loop.h"
+
 namespace anymps::metal::lower {
 namespace {
 
@@ -157,46 +159,19 @@ llvm::SmallVector<llvm::Value*> ThreadsBuilder::arguments(llvm::Function* kernel
 }
 
 void ThreadsBuilder::rows(llvm::function_ref<void(const Three& first, llvm::Value* last)> body) {
-  llvm::LLVMContext& context = module_.getContext();
-  std::array<llvm::BasicBlock*, 3> head;
-  std::array<llvm::BasicBlock*, 3> done;
-  std::array<llvm::PHINode*, 3> counter;
-  Three last;
-  for (unsigned i = 0; i < 3; ++i) last[i] = b_.CreateAdd(first_[i], size_[i], "", true);
-  for (unsigned i = 3; i-- > 1;) {
-    llvm::BasicBlock* before = b_.GetInsertBlock();
-    head[i] = llvm::BasicBlock::Create(context, "loop", run_);
-    done[i] = llvm::BasicBlock::Create(context, "done", run_);
-    b_.CreateCondBr(b_.CreateICmpULT(first_[i], last[i]), head[i], done[i]);
-    b_.SetInsertPoint(head[i]);
-    counter[i] = b_.CreatePHI(b_.getInt32Ty(), 2);
-    counter[i]->addIncoming(first_[i], before);
-  }
-  body({first_[0], counter[1], counter[2]}, last[0]);
-  for (unsigned i = 1; i < 3; ++i) {
-    llvm::Value* next = b_.CreateAdd(counter[i], b_.getInt32(1), "", true);
-    counter[i]->addIncoming(next, b_.GetInsertBlock());
-    b_.CreateCondBr(b_.CreateICmpULT(next, last[i]), head[i], done[i]);
-    b_.SetInsertPoint(done[i]);
-  }
+  const auto last = [&](unsigned i) { return b_.CreateAdd(first_[i], size_[i], "", true); };
+  llvm::Value* one = b_.getInt32(1);
+  counted_loop(b_, first_[2], last(2), one, [&](llvm::Value* z) {
+    counted_loop(b_, first_[1], last(1), one, [&](llvm::Value* y) { body({first_[0], y, z}, last(0)); });
+  });
   b_.CreateRetVoid();
 }
 
 void ThreadsBuilder::loops(llvm::function_ref<void(const Three& position)> body, llvm::MDNode* parallel) {
   rows([&](const Three& first, llvm::Value* last) {
-    llvm::BasicBlock* before = b_.GetInsertBlock();
-    llvm::BasicBlock* head = llvm::BasicBlock::Create(module_.getContext(), "loop", run_);
-    llvm::BasicBlock* done = llvm::BasicBlock::Create(module_.getContext(), "done", run_);
-    b_.CreateCondBr(b_.CreateICmpULT(first[0], last), head, done);
-    b_.SetInsertPoint(head);
-    llvm::PHINode* counter = b_.CreatePHI(b_.getInt32Ty(), 2);
-    counter->addIncoming(first[0], before);
-    body({counter, first[1], first[2]});
-    llvm::Value* next = b_.CreateAdd(counter, b_.getInt32(1), "", true);
-    counter->addIncoming(next, b_.GetInsertBlock());
-    llvm::BranchInst* branch = b_.CreateCondBr(b_.CreateICmpULT(next, last), head, done);
-    if (parallel != nullptr) branch->setMetadata(llvm::LLVMContext::MD_loop, parallel);
-    b_.SetInsertPoint(done);
+    llvm::BranchInst* round =
+        counted_loop(b_, first[0], last, b_.getInt32(1), [&](llvm::Value* x) { body({x, first[1], first[2]}); });
+    if (parallel != nullptr) round->setMetadata(llvm::LLVMContext::MD_loop, parallel);
   });
 }
 
