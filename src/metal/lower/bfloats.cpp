@@ -126,17 +126,58 @@ class Words {
       case llvm::Instruction::FPTrunc:
         if (!operand(0)->getType()->getScalarType()->isFloatTy()) return nullptr;
         return narrow(operand(0));
+      // LLVM makes one step of integer to float to bfloat, and on x86 that calls what not every libgcc has.
+      case llvm::Instruction::SIToFP:
+      case llvm::Instruction::UIToFP:
+        return narrow(b_.CreateCast(llvm::cast<llvm::CastInst>(instruction).getOpcode(), operand(0),
+                                    with_scalar(type, b_.getFloatTy())));
+      case llvm::Instruction::FPToSI:
+      case llvm::Instruction::FPToUI:
+        return b_.CreateCast(llvm::cast<llvm::CastInst>(instruction).getOpcode(), wide(operand(0)), type);
       case llvm::Instruction::FAdd:
       case llvm::Instruction::FSub:
       case llvm::Instruction::FMul:
       case llvm::Instruction::FDiv:
         return narrow(b_.CreateBinOp(llvm::cast<llvm::BinaryOperator>(instruction).getOpcode(), wide(operand(0)),
                                      wide(operand(1))));
-      case llvm::Instruction::Call:
-        return computed(llvm::cast<llvm::CallInst>(instruction));
+      case llvm::Instruction::Call: {
+        const auto& call = llvm::cast<llvm::CallInst>(instruction);
+        llvm::Value* by = moved(call);
+        return by != nullptr ? by : computed(call);
+      }
       default:
         return nullptr;
     }
+  }
+
+  // What a function makes of bfloats without computing; null for others. LLVM would take pieces of vectors for floats.
+  llvm::Value* moved(const llvm::CallInst& call) {
+    const auto operand = [&](unsigned i) { return call.getArgOperand(i); };
+    const auto align = [&](unsigned i) { return llvm::cast<llvm::ConstantInt>(operand(i))->getAlignValue(); };
+    const auto bits = [&](unsigned i, std::uint64_t of) { return b_.CreateAnd(word(operand(i)), of); };
+    llvm::Instruction* copy = nullptr;
+    switch (call.getIntrinsicID()) {
+      case llvm::Intrinsic::fabs:
+        return bits(0, 0x7FFF);
+      case llvm::Intrinsic::copysign:
+        return b_.CreateOr(bits(0, 0x7FFF), bits(1, 0x8000));
+      case llvm::Intrinsic::masked_load:
+        copy = b_.CreateMaskedLoad(word_type(call.getType()), operand(0), align(1), operand(2), word(operand(3)));
+        break;
+      case llvm::Intrinsic::masked_store:
+        copy = b_.CreateMaskedStore(word(operand(0)), operand(1), align(2), operand(3));
+        break;
+      case llvm::Intrinsic::masked_gather:
+        copy = b_.CreateMaskedGather(word_type(call.getType()), operand(0), align(1), operand(2), word(operand(3)));
+        break;
+      case llvm::Intrinsic::masked_scatter:
+        copy = b_.CreateMaskedScatter(word(operand(0)), operand(1), align(2), operand(3));
+        break;
+      default:
+        return nullptr;
+    }
+    copy->copyMetadata(call);
+    return copy;
   }
 
   // What a function makes of bfloats, by way of floats; null for others.
