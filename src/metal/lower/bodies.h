@@ -44,6 +44,8 @@ void lower_atomics(llvm::Module& module);
 
 // After all optimisation: what is only moved keeps its bits.
 void spell_out_bfloats(llvm::Module& module);
+// After all optimisation, which would turn it back.
+void widen_halves(llvm::Module& module);
 
 // Whether threads must meet to do it: barriers, simdgroup and quad operations, 8x8 matrices.
 bool is_cooperative(llvm::StringRef function);

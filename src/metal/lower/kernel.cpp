@@ -95,6 +95,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
     optimiser.optimise(module);
   }
   spell_out_bfloats(module);
+  widen_halves(module);
   return lowered;
 }
 

@@ -1,0 +1,69 @@
+// x86 without arithmetic of halves computes them as floats. LLVM 19 does so with vectors for sums and products, but
+// takes them apart for all that is here, lane by lane: a comparison of 32 lanes is 400 instructions. Here these are
+// written as what they are for one lane.
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include "metal/lower/bodies.h"
+
+namespace anymps::metal::lower {
+namespace {
+
+bool is_half(const llvm::Type* type) { return type->getScalarType()->isHalfTy(); }
+
+bool is_taken_apart(const llvm::Instruction& instruction) {
+  if (llvm::isa<llvm::FCmpInst>(instruction)) return is_half(instruction.getOperand(0)->getType());
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  if (call == nullptr || !is_half(call->getType())) return false;
+  switch (call->getIntrinsicID()) {
+    case llvm::Intrinsic::fma:
+    case llvm::Intrinsic::sqrt:
+    case llvm::Intrinsic::floor:
+    case llvm::Intrinsic::ceil:
+    case llvm::Intrinsic::trunc:
+    case llvm::Intrinsic::rint:
+    case llvm::Intrinsic::nearbyint:
+    case llvm::Intrinsic::round:
+    case llvm::Intrinsic::roundeven:
+    case llvm::Intrinsic::minnum:
+    case llvm::Intrinsic::maxnum:
+      return true;
+    default:
+      return false;
+  }
+}
+
+llvm::Value* widened(llvm::IRBuilder<>& b, llvm::Instruction& instruction) {
+  const auto wide = [&](llvm::Value* value) {
+    return b.CreateFPExt(value, value->getType()->getWithNewType(b.getFloatTy()));
+  };
+  if (const auto* comparison = llvm::dyn_cast<llvm::FCmpInst>(&instruction)) {
+    return b.CreateFCmp(comparison->getPredicate(), wide(comparison->getOperand(0)), wide(comparison->getOperand(1)));
+  }
+  const auto& call = llvm::cast<llvm::CallInst>(instruction);
+  llvm::SmallVector<llvm::Value*> operands;
+  for (llvm::Value* operand : call.args()) operands.push_back(wide(operand));
+  llvm::Type* type = call.getType()->getWithNewType(b.getFloatTy());
+  return b.CreateFPTrunc(b.CreateIntrinsic(call.getIntrinsicID(), {type}, operands), call.getType());
+}
+
+}  // namespace
+
+void widen_halves(llvm::Module& module) {
+  if (!llvm::Triple(module.getTargetTriple()).isX86()) return;
+  llvm::IRBuilder<> b(module.getContext());
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      if (!is_taken_apart(instruction)) continue;
+      b.SetInsertPoint(&instruction);
+      instruction.replaceAllUsesWith(widened(b, instruction));
+      instruction.eraseFromParent();
+    }
+  }
+}
+
+}  // namespace anymps::metal::lower
