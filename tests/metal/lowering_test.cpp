@@ -23,6 +23,8 @@
 
 #include "metal/lower/bodies.h"
 #include "metal/lower/dispatch.h"
+#include "metal/lower/optimiser.h"
+#include "metal/lower/simd_prepare.h"
 #include "metal/lower/specialise.h"
 #include "metal/lower/validation.h"
 #include "metal/lower/vector_forms.h"
@@ -50,6 +52,9 @@ std::unique_ptr<llvm::TargetMachine> with_fused_multiply_add() {
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, problem);
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(kTriple, "", "+fma", {}, {}));
 }
+
+// A kernel as the passes for many lanes see it: the last argument is the lane.
+simd::Thread eight_lanes(llvm::Module& module) { return {module.getFunction("k"), 8}; }
 
 using Pass = std::function<void(llvm::Module&)>;
 const std::map<std::string, Pass>& passes() {
@@ -80,6 +85,28 @@ const std::map<std::string, Pass>& passes() {
          }
        }},
       {"bfloats", spell_out_bfloats},
+      {"halves", widen_halves},
+      {"known-bytes",
+       [](llvm::Module& module) {
+         constexpr std::byte kZero{0};
+         set_known_bytes(*module.getFunction("k"), kBufferAndPosition, {{0, {std::byte{7}, kZero, kZero, kZero}}});
+       }},
+      {"simd-prepare",
+       [](llvm::Module& module) {
+         const auto target = with_fused_multiply_add();
+         Optimiser optimiser(*target, /*soon=*/false);
+         simd::prepare(*module.getFunction("k"), optimiser, /*unroll=*/false);
+       }},
+      {"simd-sides",
+       [](llvm::Module& module) {
+         const simd::Thread thread = eight_lanes(module);
+         simd::share_sides(thread, simd::Facts(thread, /*guards=*/false), /*most=*/100);
+       }},
+      {"simd-rounds",
+       [](llvm::Module& module) {
+         const simd::Thread thread = eight_lanes(module);
+         simd::share_rounds(thread, simd::Facts(thread, /*guards=*/false));
+       }},
       {"meeting-order", [](llvm::Module& module) { order_meetings(*module.getFunction("k")); }},
       {"matrices",
        [](llvm::Module& module) {

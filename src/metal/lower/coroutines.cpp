@@ -45,7 +45,6 @@ class CoroutineMaker {
   llvm::BasicBlock* finished() { return finished_; }
 
   std::string make() {
-    begin();
     llvm::SmallVector<llvm::CallInst*> meetings;
     llvm::SmallVector<llvm::ReturnInst*> returns;
     for (llvm::BasicBlock& block : *thread_) {
@@ -54,6 +53,7 @@ class CoroutineMaker {
         if (meeting(instruction) != nullptr) meetings.push_back(llvm::cast<llvm::CallInst>(&instruction));
       }
     }
+    begin();
     const auto meet = [this](const MeetingPoint& point) {
       points_.push_back(point);
       suspend(static_cast<std::uint32_t>(points_.size()), /*last=*/false);

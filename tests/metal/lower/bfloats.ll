@@ -28,3 +28,25 @@ define i1 @less(ptr %p, ptr %q) {
   %less = fcmp olt bfloat %a, %b
   ret i1 %less
 }
+
+; CHECK-LABEL: define void @from_integers(
+define void @from_integers(ptr %to, <8 x i16> %x) {
+  ; CHECK: sitofp <8 x i16> %x to <8 x float>
+  ; CHECK-NOT: bfloat
+  ; CHECK: store <8 x i16>
+  %y = sitofp <8 x i16> %x to <8 x bfloat>
+  store <8 x bfloat> %y, ptr %to
+  ret void
+}
+
+; CHECK-LABEL: define void @gathered(
+define void @gathered(ptr %to, <4 x ptr> %from, <4 x i1> %mask) {
+  ; CHECK: call <4 x i16> @llvm.masked.gather.v4i16.v4p0(<4 x ptr> %from, i32 2, <4 x i1> %mask
+  ; CHECK: and <4 x i16> %{{.*}}, <i16 32767
+  %x = call <4 x bfloat> @llvm.masked.gather.v4bf16.v4p0(<4 x ptr> %from, i32 2, <4 x i1> %mask, <4 x bfloat> zeroinitializer)
+  %y = call <4 x bfloat> @llvm.fabs.v4bf16(<4 x bfloat> %x)
+  store <4 x bfloat> %y, ptr %to
+  ret void
+}
+declare <4 x bfloat> @llvm.masked.gather.v4bf16.v4p0(<4 x ptr>, i32, <4 x i1>, <4 x bfloat>)
+declare <4 x bfloat> @llvm.fabs.v4bf16(<4 x bfloat>)
