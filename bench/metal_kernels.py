@@ -133,17 +133,13 @@ def elementwise(library, kind: str, name: str, size: str) -> Pair:
     into = (lambda: function(*inputs, out=host)) if has_out else (lambda: function(*inputs))
     types = "bool_float" if expected.dtype == torch.bool else "float_float"
     stem = f"{name}_forward" if "bessel" in name and "spherical" not in name else name
-    if len(inputs) == 2:
-        kernel = getattr(library, f"{stem}_dense_{types}")
-        ours = lambda: kernel(out, *on_mps, threads=count)  # noqa: E731
-    elif count < FOUR_A_THREAD:
-        kernel = getattr(library, f"{stem}_dense_scalar_{types}")
-        ours = lambda: kernel(out, *on_mps, threads=count)  # noqa: E731
-    else:
-        kernel = getattr(library, f"{stem}_dense_{types}")
-        ours = lambda: kernel(out, *on_mps, count, threads=count // 4, arg_casts="int32")  # noqa: E731
+    four = len(inputs) == 1 and count >= FOUR_A_THREAD
+    form = "dense" if four or len(inputs) == 2 else "dense_scalar"
+    kernel = getattr(library, f"{stem}_{form}_{types}")
+    arguments = [out, *on_mps, count] if four else [out, *on_mps]
+    how = {"threads": count // 4, "arg_casts": "int32"} if four else {"threads": count}
     tolerance = 1e-3 if kind == "special functions" else 1e-5
-    return Pair(f"{name}, {size}", kind, ours, into, lambda: out, expected, tolerance)
+    return Pair(f"{name}, {size}", kind, lambda: kernel(*arguments, **how), into, lambda: out, expected, tolerance)
 
 
 def layer_norm(library, size: str) -> Pair:

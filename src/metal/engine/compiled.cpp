@@ -171,20 +171,26 @@ class CompiledPipeline final : public Pipeline {
 
   // The same kernel with the sanitiser, compiled when a launch first asks for it.
   Pipeline& validated() {
-    std::call_once(validated_once_, [&] {
-      lower::LoweringOptions options = source_.options;
+    return made(validated_, [](lower::LoweringOptions& options) {
       options.validate = true;
       options.soon = false;
-      validated_ = source_.pipeline(options);
     });
-    return *validated_;
   }
 
   Pipeline& form(lower::Simdgroups simdgroups) {
-    Form& form = forms_[static_cast<std::size_t>(simdgroups)];
+    return made(forms_[static_cast<std::size_t>(simdgroups)],
+                [&](lower::LoweringOptions& options) { options.simdgroups = simdgroups; });
+  }
+
+  struct Form {
+    std::once_flag once;
+    std::shared_ptr<Pipeline> pipeline;
+  };
+  template <typename Change>
+  Pipeline& made(Form& form, Change change) {
     std::call_once(form.once, [&] {
       lower::LoweringOptions options = source_.options;
-      options.simdgroups = simdgroups;
+      change(options);
       form.pipeline = source_.pipeline(options);
     });
     return *form.pipeline;
@@ -200,12 +206,7 @@ class CompiledPipeline final : public Pipeline {
   const std::shared_ptr<Code> code_;
   const CompiledKernel kernel_;
   const bool regroup_;  // threads may be grouped as it suits the CPU
-  std::once_flag validated_once_;
-  std::shared_ptr<Pipeline> validated_;
-  struct Form {
-    std::once_flag once;
-    std::shared_ptr<Pipeline> pipeline;
-  };
+  Form validated_;
   std::array<Form, lower::kKindsOfSimdgroups> forms_;  // the same kernel for other simdgroups
 };
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -18,10 +19,13 @@ class FastForm {
   // Null while it is not there, or cannot be.
   Pipeline* get() const { return ready_.load(std::memory_order_acquire); }
 
-  // Begins with it, and waits for it, but not for longer than that.
-  void want(const std::shared_ptr<const Source>& source, const lower::LoweringOptions& options,
-            std::chrono::nanoseconds patience) {
+  // Begins with it, the first time, and waits for it, but not for longer than that. `change` says how it is to differ
+  // from the source's options.
+  void want(const std::shared_ptr<const Source>& source,
+            const std::function<void(lower::LoweringOptions& options)>& change, std::chrono::nanoseconds patience) {
     std::call_once(once_, [&] {
+      lower::LoweringOptions options = source->options;
+      change(options);
       state_ = std::make_shared<State>();
       done_ = in_background([state = state_, source, options] { state->pipeline = source->pipeline(options); });
     });

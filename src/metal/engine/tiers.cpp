@@ -44,30 +44,28 @@ class TieredPipeline final : public Pipeline {
     if (Pipeline* fast = form.get()) return launch_fast(*fast, simdgroups, launch, threads, group);
     const bool many = std::uint64_t{threads[0]} * threads[1] * threads[2] >= kManyThreads;
     if (many || spent_.load(std::memory_order_relaxed) >= kEnough.count()) {
-      form.want(source_, options_for(simdgroups), many ? kPatience : Clock::duration::zero());
+      form.want(
+          source_, [&](lower::LoweringOptions& options) { options.simdgroups = simdgroups; },
+          many ? kPatience : Clock::duration::zero());
       if (Pipeline* fast = form.get()) return fast->launch(launch, threads, group);
     }
     launch_timed(*first_, spent_, launch, threads, group);
   }
 
  private:
-  lower::LoweringOptions options_for(lower::Simdgroups simdgroups) const {
-    lower::LoweringOptions options = source_->options;
-    options.simdgroups = simdgroups;
-    return options;
-  }
-
   void launch_fast(Pipeline& fast, lower::Simdgroups simdgroups, const Launch& launch, Size threads, Size group) {
     const auto known = known_.find(signature(), launch, simdgroups);
     if (known == nullptr) return fast.launch(launch, threads, group);
     if (known->spent.load(std::memory_order_relaxed) >= kRepeated.count()) {
-      if (known->fast.get() == nullptr) {
-        lower::LoweringOptions options = options_for(simdgroups);
-        options.known = known->known;
-        known->fast.want(source_, options, Clock::duration::zero());
-      }
-      Pipeline* special = known->fast.get();
-      return (special != nullptr ? *special : fast).launch(launch, threads, group);
+      if (Pipeline* special = known->fast.get()) return special->launch(launch, threads, group);
+      known->fast.want(
+          source_,
+          [&](lower::LoweringOptions& options) {
+            options.simdgroups = simdgroups;
+            options.known = known->known;
+          },
+          Clock::duration::zero());
+      return fast.launch(launch, threads, group);
     }
     launch_timed(fast, known->spent, launch, threads, group);
   }

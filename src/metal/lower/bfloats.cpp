@@ -5,10 +5,10 @@
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
-#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
 #include "metal/lower/bodies.h"
+#include "metal/lower/by_floats.h"
 
 namespace anymps::metal::lower {
 namespace {
@@ -182,20 +182,8 @@ class Words {
 
   // What a function makes of bfloats, by way of floats; null for others.
   llvm::Value* computed(const llvm::CallInst& call) {
-    const llvm::Intrinsic::ID id = call.getIntrinsicID();
-    switch (id) {
-      case llvm::Intrinsic::fma:
+    switch (call.getIntrinsicID()) {
       case llvm::Intrinsic::fmuladd:
-      case llvm::Intrinsic::sqrt:
-      case llvm::Intrinsic::floor:
-      case llvm::Intrinsic::ceil:
-      case llvm::Intrinsic::trunc:
-      case llvm::Intrinsic::rint:
-      case llvm::Intrinsic::nearbyint:
-      case llvm::Intrinsic::round:
-      case llvm::Intrinsic::roundeven:
-      case llvm::Intrinsic::minnum:
-      case llvm::Intrinsic::maxnum:
       case llvm::Intrinsic::pow:
       case llvm::Intrinsic::exp:
       case llvm::Intrinsic::exp2:
@@ -206,11 +194,9 @@ class Words {
       case llvm::Intrinsic::cos:
         break;
       default:
-        return nullptr;
+        if (!is_arithmetic(call.getIntrinsicID())) return nullptr;
     }
-    llvm::SmallVector<llvm::Value*> operands;
-    for (llvm::Value* operand : call.args()) operands.push_back(wide(operand));
-    return narrow(b_.CreateIntrinsic(id, {with_scalar(call.getType(), b_.getFloatTy())}, operands));
+    return narrow(called_by_floats(b_, call, [&](llvm::Value* operand) { return wide(operand); }));
   }
 
   void complete(llvm::PHINode& phi) {

@@ -73,7 +73,12 @@ std::string make_coroutines(llvm::Module& module, llvm::Function* kernel, std::s
 // "file:line" of an instruction in the kernel's source; empty where the module has no debug information.
 std::string place_of(const llvm::Instruction& instruction);
 
-// Whether a thread of the module's functions meets others.
-bool has_meetings(const llvm::Module& module);
+// Where threads of the module's functions meet others.
+struct MeetingKinds {
+  bool barriers = false;   // of their threadgroup
+  bool exchanges = false;  // with their simdgroup
+  bool any() const { return barriers || exchanges; }
+};
+MeetingKinds meetings_of(const llvm::Module& module);
 
 }  // namespace anymps::metal::lower

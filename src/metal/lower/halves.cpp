@@ -4,11 +4,11 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
-#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 #include <llvm/TargetParser/Triple.h>
 
 #include "metal/lower/bodies.h"
+#include "metal/lower/by_floats.h"
 
 namespace anymps::metal::lower {
 namespace {
@@ -19,22 +19,7 @@ bool is_taken_apart(const llvm::Instruction& instruction) {
   if (llvm::isa<llvm::FCmpInst>(instruction)) return is_half(instruction.getOperand(0)->getType());
   const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
   if (call == nullptr || !is_half(call->getType())) return false;
-  switch (call->getIntrinsicID()) {
-    case llvm::Intrinsic::fma:
-    case llvm::Intrinsic::sqrt:
-    case llvm::Intrinsic::floor:
-    case llvm::Intrinsic::ceil:
-    case llvm::Intrinsic::trunc:
-    case llvm::Intrinsic::rint:
-    case llvm::Intrinsic::nearbyint:
-    case llvm::Intrinsic::round:
-    case llvm::Intrinsic::roundeven:
-    case llvm::Intrinsic::minnum:
-    case llvm::Intrinsic::maxnum:
-      return true;
-    default:
-      return false;
-  }
+  return is_arithmetic(call->getIntrinsicID());
 }
 
 llvm::Value* widened(llvm::IRBuilder<>& b, llvm::Instruction& instruction) {
@@ -45,10 +30,7 @@ llvm::Value* widened(llvm::IRBuilder<>& b, llvm::Instruction& instruction) {
     return b.CreateFCmp(comparison->getPredicate(), wide(comparison->getOperand(0)), wide(comparison->getOperand(1)));
   }
   const auto& call = llvm::cast<llvm::CallInst>(instruction);
-  llvm::SmallVector<llvm::Value*> operands;
-  for (llvm::Value* operand : call.args()) operands.push_back(wide(operand));
-  llvm::Type* type = call.getType()->getWithNewType(b.getFloatTy());
-  return b.CreateFPTrunc(b.CreateIntrinsic(call.getIntrinsicID(), {type}, operands), call.getType());
+  return b.CreateFPTrunc(called_by_floats(b, call, wide), call.getType());
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   if (!narrow_matrices(*kernel, reason)) return refused(std::string("8x8 matrices: ") + reason);
 
   Lowered lowered;
-  lowered.meets = has_meetings(module);
+  lowered.meets = meetings_of(module).any();
   const bool coroutines = options.force_coroutines || options.validate || lowered.meets;
   lowered.route = coroutines ? Route::kCoroutines : Route::kThreadLoop;
   lowered.left_plain = options.soon && !coroutines && !has_loops(*kernel);

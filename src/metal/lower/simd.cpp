@@ -55,22 +55,6 @@ Cpu cpu_of(const llvm::TargetMachine& target) {
   return cpu;
 }
 
-// Where a kernel's threads meet.
-struct Meetings {
-  bool barriers = false;   // with their threadgroup
-  bool exchanges = false;  // with their simdgroup
-  bool any() const { return barriers || exchanges; }
-};
-
-Meetings meetings_of(const llvm::Module& module) {
-  Meetings meetings;
-  for (const llvm::Function& function : module) {
-    if (function.use_empty() || !is_cooperative(function.getName())) continue;
-    (is_threadgroup_barrier(function.getName()) ? meetings.barriers : meetings.exchanges) = true;
-  }
-  return meetings;
-}
-
 // How many numbers a thread keeps from round to round of a loop, at most.
 std::size_t most_kept(const llvm::Function& kernel) {
   std::size_t most = 0;
@@ -384,7 +368,7 @@ class SimdMaker {
   std::span<const Parameter> parameters_;
   Optimiser& optimiser_;
   const Cpu cpu_;
-  const Meetings meetings_;
+  const MeetingKinds meetings_;
   const bool meets_;
   const unsigned lanes_;
   const bool some_;    // lanes may be missing

@@ -2,9 +2,9 @@
 // that all of them run become a loop of their own, in which nobody has to ask who takes part (share_rounds).
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Transforms/Utils/Cloning.h>
 
 #include "metal/lower/bodies.h"
+#include "metal/lower/simd_copies.h"
 #include "metal/lower/simd_prepare.h"
 
 namespace anymps::metal::lower::simd {
@@ -40,20 +40,9 @@ void share(llvm::Function& function, const llvm::Loop& loop) {
   llvm::BasicBlock* header = loop.getHeader();
   llvm::BasicBlock* latch = loop.getLoopLatch();
   llvm::BasicBlock* exit = loop.getExitBlock();
-  llvm::ValueToValueMapTy map;
-  llvm::SmallVector<llvm::BasicBlock*> copies;
-  for (llvm::BasicBlock* block : loop.blocks()) {
-    llvm::BasicBlock* copy = llvm::CloneBasicBlock(block, map, ".all", &function);
-    map[block] = copy;
-    copies.push_back(copy);
-  }
-  llvm::remapInstructionsInBlocks(copies, map);
-  auto* first = llvm::cast<llvm::BasicBlock>(map[header]);
-  auto* last = llvm::cast<llvm::BasicBlock>(map[latch]);
-  const auto copied = [&](llvm::Value* value) {
-    const auto found = map.find(value);
-    return found != map.end() ? static_cast<llvm::Value*>(found->second) : value;
-  };
+  const Copies copies(loop.getBlocks());
+  llvm::BasicBlock* first = copies.of(header);
+  llvm::BasicBlock* last = copies.of(latch);
   before->getTerminator()->replaceSuccessorWith(header, first);
 
   // Behind the last round of all: some go on in the loop as it was, some leave.
@@ -68,9 +57,9 @@ void share(llvm::Function& function, const llvm::Loop& loop) {
   b.CreateCondBr(stays, header, exit);
   for (llvm::PHINode& phi : header->phis()) {
     phi.setIncomingBlock(static_cast<unsigned>(phi.getBasicBlockIndex(before)), parting);
-    phi.setIncomingValueForBlock(parting, copied(phi.getIncomingValueForBlock(latch)));
+    phi.setIncomingValueForBlock(parting, copies.of(phi.getIncomingValueForBlock(latch)));
   }
-  for (llvm::PHINode& phi : exit->phis()) phi.addIncoming(copied(phi.getIncomingValueForBlock(latch)), parting);
+  for (llvm::PHINode& phi : exit->phis()) phi.addIncoming(copies.of(phi.getIncomingValueForBlock(latch)), parting);
 }
 
 }  // namespace

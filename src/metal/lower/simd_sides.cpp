@@ -4,9 +4,9 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
-#include <llvm/Transforms/Utils/Cloning.h>
 
 #include "metal/lower/bodies.h"
+#include "metal/lower/simd_copies.h"
 #include "metal/lower/simd_prepare.h"
 
 namespace anymps::metal::lower::simd {
@@ -47,25 +47,20 @@ class Sharer {
       : function_(*thread.function), facts_(facts), most_(most) {}
 
   bool run() {
-    llvm::SmallVector<llvm::BasicBlock*> branches;
     for (llvm::BasicBlock& block : function_) {
       if (facts_.branches_apart(&block) && facts_.by_position(branch_of(&block)->getCondition())) {
-        branches.push_back(&block);
+        branches_.push_back(&block);
       }
     }
-    bool changed = false;
     // Copies of branches come behind them: once those outside are agreed on, lanes may agree on those inside too.
-    for (std::size_t i = 0; i < branches.size(); ++i) {
-      llvm::BasicBlock* block = branches[i];
+    for (std::size_t i = 0; i < branches_.size(); ++i) {
+      llvm::BasicBlock* block = branches_[i];
       if (apart_.contains(block)) continue;
       for (const unsigned which : {0U, 1U}) {
-        if (!likely(branch_of(block)->getCondition(), which == 0)) continue;
-        llvm::SmallVector<llvm::BasicBlock*> more;
-        block = share(block, which, branches, more, changed);
-        branches.append(more);
+        if (likely(branch_of(block)->getCondition(), which == 0)) block = share(block, which);
       }
     }
-    return changed;
+    return grown_ != 0;
   }
 
  private:
@@ -74,8 +69,7 @@ class Sharer {
   }
 
   // Returns the block that ends in the branch now.
-  llvm::BasicBlock* share(llvm::BasicBlock* block, unsigned which, llvm::ArrayRef<llvm::BasicBlock*> branches,
-                          llvm::SmallVectorImpl<llvm::BasicBlock*>& more, bool& changed) {
+  llvm::BasicBlock* share(llvm::BasicBlock* block, unsigned which) {
     const llvm::PostDominatorTree tree(function_);
     const llvm::DomTreeNode* after = tree.getNode(block)->getIDom();
     llvm::BasicBlock* meeting = after != nullptr ? after->getBlock() : nullptr;
@@ -86,28 +80,17 @@ class Sharer {
     for (const llvm::BasicBlock* part : side) size += part->size();
     if (side.empty() || grown_ + size > most_) return block;
     grown_ += size;
-    changed = true;
 
-    llvm::ValueToValueMapTy map;
-    llvm::SmallVector<llvm::BasicBlock*> copies;
+    const Copies copies(side.getArrayRef());
     for (llvm::BasicBlock* part : side) {
-      llvm::BasicBlock* copy = llvm::CloneBasicBlock(part, map, ".all", &function_);
-      map[part] = copy;
-      copies.push_back(copy);
-      if (llvm::is_contained(branches, part)) {
-        apart_.insert(part);
-        more.push_back(copy);
-      }
+      if (!llvm::is_contained(branches_, part)) continue;
+      apart_.insert(part);
+      branches_.push_back(copies.of(part));
     }
-    llvm::remapInstructionsInBlocks(copies, map);
     for (llvm::PHINode& phi : meeting->phis()) {
       for (llvm::BasicBlock* part : side) {
         const int index = phi.getBasicBlockIndex(part);
-        if (index < 0) continue;
-        llvm::Value* value = phi.getIncomingValue(static_cast<unsigned>(index));
-        const auto found = map.find(value);
-        phi.addIncoming(found != map.end() ? static_cast<llvm::Value*>(found->second) : value,
-                        llvm::cast<llvm::BasicBlock>(map[part]));
+        if (index >= 0) phi.addIncoming(copies.of(phi.getIncomingValue(static_cast<unsigned>(index))), copies.of(part));
       }
     }
 
@@ -116,7 +99,7 @@ class Sharer {
     llvm::IRBuilder<> b(block);
     llvm::Value* condition = branch->getCondition();
     if (which == 1) condition = b.CreateNot(condition);
-    auto* copy = llvm::cast<llvm::BasicBlock>(map[side[0]]);
+    llvm::BasicBlock* copy = copies.of(side[0]);
     b.CreateCondBr(ask_lanes(b, condition), copy, parting);
     for (llvm::PHINode& phi : copy->phis()) phi.replaceIncomingBlockWith(parting, block);
     return parting;
@@ -145,6 +128,7 @@ class Sharer {
   llvm::Function& function_;
   const Facts& facts_;
   const std::size_t most_;
+  llvm::SmallVector<llvm::BasicBlock*> branches_;        // by position
   llvm::SmallPtrSet<const llvm::BasicBlock*, 8> apart_;  // within sides that are run by some lanes
   std::size_t grown_ = 0;
 };

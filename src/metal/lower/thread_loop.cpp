@@ -42,11 +42,13 @@ void mark_unchanging(llvm::Function& kernel, std::span<const Parameter> paramete
   }
 }
 
-bool has_meetings(const llvm::Module& module) {
+MeetingKinds meetings_of(const llvm::Module& module) {
+  MeetingKinds meetings;
   for (const llvm::Function& function : module) {
-    if (function.isDeclaration() && is_cooperative(function.getName()) && !function.use_empty()) return true;
+    if (!function.isDeclaration() || function.use_empty() || !is_cooperative(function.getName())) continue;
+    (is_threadgroup_barrier(function.getName()) ? meetings.barriers : meetings.exchanges) = true;
   }
-  return false;
+  return meetings;
 }
 
 void make_thread_loop(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters) {
