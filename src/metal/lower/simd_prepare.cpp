@@ -1,9 +1,13 @@
 #include "metal/lower/simd_prepare.h"
 
+#include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/ADT/SmallSet.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/Utils/Local.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/GetElementPtrTypeIterator.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -111,6 +115,43 @@ class SamePhisPass : public llvm::PassInfoMixin<SamePhisPass> {
   }
 };
 
+// LoadStoreVectorizer takes two addresses from one pointer for neighbours where their indices are, even if one counts
+// halves and the other pairs of them (LLVM 19). Where a pointer is counted from in several units, all count bytes.
+class CountInBytesPass : public llvm::PassInfoMixin<CountInBytesPass> {
+ public:
+  // NOLINTNEXTLINE(readability-identifier-naming): LLVM's name
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    const llvm::DataLayout& layout = function.getDataLayout();
+    llvm::MapVector<llvm::Value*, llvm::SmallVector<llvm::GetElementPtrInst*>> addresses;
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction);
+      if (address == nullptr || address->getType()->isVectorTy() || address->hasAllConstantIndices()) continue;
+      addresses[address->getPointerOperand()].push_back(address);
+    }
+    for (const auto& [pointer, of_it] : addresses) {
+      llvm::SmallSet<std::uint64_t, 4> units;
+      for (const llvm::GetElementPtrInst* address : of_it) units.insert(unit_of(*address, layout));
+      if (units.size() < 2) continue;
+      for (llvm::GetElementPtrInst* address : of_it) {
+        llvm::IRBuilder<> b(address);
+        llvm::Value* offset = llvm::emitGEPOffset(&b, layout, address);
+        address->replaceAllUsesWith(
+            b.CreatePtrAdd(address->getPointerOperand(), offset, "", address->getNoWrapFlags()));
+        address->eraseFromParent();
+      }
+    }
+    return llvm::PreservedAnalyses::none();
+  }
+
+ private:
+  // What the last index counts.
+  static std::uint64_t unit_of(const llvm::GetElementPtrInst& address, const llvm::DataLayout& layout) {
+    auto step = llvm::gep_type_begin(address);
+    for (unsigned i = 1; i < address.getNumIndices(); ++i) ++step;
+    return step.isStruct() ? 0 : step.getSequentialElementStride(layout).getFixedValue();
+  }
+};
+
 // Only loops of one block that become a few instructions are to be unrolled: their accesses may then become one.
 class KeepLongLoopsPass : public llvm::PassInfoMixin<KeepLongLoopsPass> {
  public:
@@ -153,6 +194,7 @@ void prepare(llvm::Function& function, Optimiser& optimiser, bool unroll) {
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
   // A thread's neighbouring accesses are one.
+  passes.addPass(CountInBytesPass());
   passes.addPass(llvm::LoadStoreVectorizerPass());
   passes.addPass(SamePhisPass());
   passes.addPass(llvm::ADCEPass());
