@@ -13,6 +13,7 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
 
 #include <filesystem>
 #include <functional>
@@ -24,6 +25,8 @@
 #include "metal/lower/bodies.h"
 #include "metal/lower/dispatch.h"
 #include "metal/lower/optimiser.h"
+#include "metal/lower/side_by_side.h"
+#include "metal/lower/simd_parts.h"
 #include "metal/lower/simd_prepare.h"
 #include "metal/lower/specialise.h"
 #include "metal/lower/validation.h"
@@ -106,6 +109,24 @@ const std::map<std::string, Pass>& passes() {
        [](llvm::Module& module) {
          const simd::Thread thread = eight_lanes(module);
          simd::share_rounds(thread, simd::Facts(thread, /*guards=*/false));
+       }},
+      {"simd-parts",
+       [](llvm::Module& module) {
+         const simd::Thread thread = eight_lanes(module);
+         simd::set_meetings_apart(*thread.function);
+         simd::take_parts(thread, simd::Facts(thread, /*guards=*/false), /*lanes=*/4, /*most_leaves=*/4,
+                          /*some=*/false);
+       }},
+      {"side-by-side",
+       [](llvm::Module& module) {
+         const auto target = with_fused_multiply_add();
+         Optimiser optimiser(*target, /*soon=*/false);
+         for (llvm::Function& function : module) {
+           llvm::FunctionPassManager passes;
+           passes.addPass(SideBySidePass());
+           passes.addPass(llvm::ADCEPass());
+           optimiser.run(passes, function);
+         }
        }},
       {"meeting-order", [](llvm::Module& module) { order_meetings(*module.getFunction("k")); }},
       {"matrices",

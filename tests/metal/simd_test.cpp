@@ -288,6 +288,29 @@ TEST(Simd, ManySumsBetweenBarriers) {
         {{{1024, 1, 1}, {128, 1, 1}}, {{512, 1, 1}, {128, 1, 1}}});
 }
 
+// Sums of vectors, which a few lanes at a time make, between what all lanes do together: in loops that lanes leave
+// apart, where only some lanes are, and with what each had before.
+TEST(Simd, PartsForAFewLanesAtATime) {
+  const std::string source = R"(
+kernel void k(device uint* out, device const uint* in, constant uint& count, uint i [[thread_position_in_grid]],
+              uint lane [[thread_index_in_simdgroup]]) {
+  device const uint4* quads = (device const uint4*)in;
+  const uint mine = simd_prefix_inclusive_sum(in[i]) | 1;
+  uint4 sum = mine;
+  for (uint c = i; c < count; c += 64) sum += quads[c] * (mine + 2);
+  const uint total = simd_sum(sum.x + 3 * sum.y + 5 * sum.z + 7 * sum.w);
+  if (in[i] % 3 != 0) {
+    uint4 other = uint4(total, mine, i, lane);
+    for (uint c = lane; c < count / 4; c += 32) other = other * 5 + quads[c + i];
+    sum ^= other;
+  }
+  ((device uint4*)out)[i] = sum * simd_broadcast(mine, 3) + total;
+})";
+  agree(source,
+        {{{64, 1, 1}, {64, 1, 1}}, {{128, 1, 1}, {32, 1, 1}}, {{100, 1, 1}, {50, 1, 1}}, {{48, 1, 1}, {48, 1, 1}}});
+  agree(source, {{{64, 1, 1}, {64, 1, 1}}}, /*count=*/0);
+}
+
 TEST(Simd, AFunctionThatCallsItself) {
   agree(R"(
     static uint turned(int x) { return x < 0 ? turned(-x) + 1 : uint(x) / 3; }

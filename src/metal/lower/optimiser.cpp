@@ -17,6 +17,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 
+#include "metal/lower/side_by_side.h"
 #include "metal/lower/vector_forms.h"
 
 namespace anymps::metal::lower {
@@ -100,6 +101,7 @@ void Optimiser::tidy_vectors(llvm::Module& module) {
   llvm::FunctionPassManager tidy;
   tidy.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   tidy.addPass(llvm::EarlyCSEPass());
+  tidy.addPass(SideBySidePass());
   tidy.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
   tidy.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(tidy)));

@@ -31,6 +31,8 @@ using simd::Writer;
 constexpr unsigned kMost = 20000;
 constexpr unsigned kMostNew = 1000;
 constexpr unsigned kShort = 250;
+// Numbers of a thread that, many lanes wide, take all registers.
+constexpr unsigned kLeaves = 4;
 
 // Functions that are on the way to "run" take these, in this order, and then more.
 enum Common : unsigned { kBindings, kGeometry, kGroupX, kGroupY, kGroupZ, kMemory, kCommon };
@@ -97,19 +99,26 @@ class SimdMaker {
     Thread thread{llvm::CloneFunction(one_, map), lanes_};
     made_.push_back(thread.function);
     simd::spread_variables(thread);
+    const bool in_parts = lanes_ > 2 * cpu_.floats;
+    if (in_parts) simd::set_meetings_apart(*thread.function);
     auto facts = std::make_unique<Facts>(thread, /*guards=*/!meets_);
-    const auto look_again = [&] {
-      simd::put_in_form(*thread.function, optimiser_);
-      facts = std::make_unique<Facts>(thread, /*guards=*/!meets_);
-    };
-    if (simd::share_sides(thread, *facts, kMostNew * cpu_.floats / lanes_)) look_again();
-    if (simd::share_rounds(thread, *facts)) look_again();
+    if (in_parts) {
+      parts_ = simd::take_parts(thread, *facts, 2 * cpu_.floats, kLeaves, some_);
+      for (const auto& part : parts_) made_.append({part->call, part->thread.function});
+      if (!parts_.empty()) look_again(thread, facts);
+      for (const auto& part : parts_) make_part(*part);
+    }
+    share(thread, facts);
     if (meets_) {
       make_simdgroups(thread, *facts);
     } else {
       make_rows(thread, *facts);
     }
     thread.function->eraseFromParent();
+    for (const auto& part : parts_) {
+      part->call->eraseFromParent();
+      part->thread.function->eraseFromParent();
+    }
     return meetings_.barriers ? SimdRun::kCoroutines : SimdRun::kDirect;
   }
 
@@ -122,6 +131,31 @@ class SimdMaker {
   }
 
  private:
+  void look_again(const Thread& thread, std::unique_ptr<Facts>& facts) {
+    simd::put_in_form(*thread.function, optimiser_);
+    facts = std::make_unique<Facts>(thread, /*guards=*/!meets_);
+  }
+
+  void share(const Thread& thread, std::unique_ptr<Facts>& facts) {
+    if (simd::share_sides(thread, *facts, kMostNew * cpu_.floats / thread.lanes)) look_again(thread, facts);
+    if (simd::share_rounds(thread, *facts)) look_again(thread, facts);
+  }
+
+  void make_part(simd::Part& part) {
+    simd::put_in_form(*part.thread.function, optimiser_);
+    auto facts = std::make_unique<Facts>(part.thread, /*guards=*/false);
+    share(part.thread, facts);
+    llvm::SmallVector<llvm::Type*> types;
+    for (const llvm::Argument& argument : part.thread.function->args()) types.push_back(argument.getType());
+    types.pop_back();
+    part.lanes = function("part.lanes", llvm::Type::getVoidTy(context_), types);
+    llvm::BasicBlock* entry = llvm::BasicBlock::Create(context_, "entry", part.lanes);
+    Surroundings surroundings;
+    surroundings.end = [](llvm::IRBuilder<>& b) { b.CreateRetVoid(); };
+    Writer(part.thread, *facts, cpu_.abilities, surroundings, *part.lanes, arguments_of(part.lanes), nullptr)
+        .write(entry);
+  }
+
   unsigned count_lanes(Simdgroups simdgroups) const {
     if (meetings_.exchanges) return engine::kLanes;
     // Two registers for each vector, to have work while one waits; one where it would be more than there are.
@@ -320,6 +354,7 @@ class SimdMaker {
     }
     llvm::SmallVector<llvm::Value*> arguments = arguments_of(simdgroup);
     arguments.resize(kCommon + 1);
+    surroundings.parts = &parts_;
     Writer(thread, facts, cpu_.abilities, surroundings, *simdgroup, arguments, active).write(entry);
     one_->eraseFromParent();
     llvm::erase(made_, one_);
@@ -373,6 +408,7 @@ class SimdMaker {
   const unsigned lanes_;
   const bool some_;    // lanes may be missing
   const bool folded_;  // lanes go over more than one row
+  simd::Parts parts_;
   llvm::Function* one_ = nullptr;
   llvm::SmallVector<llvm::Function*> made_;
 };

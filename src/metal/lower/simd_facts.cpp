@@ -19,6 +19,12 @@ namespace {
 using llvm::Instruction;
 using Kind = Shape::Kind;
 
+bool is_part(const llvm::Value& value) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&value);
+  return call != nullptr && call->getCalledFunction() != nullptr &&
+         call->getCalledFunction()->getName().starts_with(kPart);
+}
+
 // Tells LLVM's analysis of uniformity, which is for GPUs, in what lanes differ here.
 class LaneInfo : public llvm::TargetTransformInfoImplCRTPBase<LaneInfo> {
  public:
@@ -30,6 +36,7 @@ class LaneInfo : public llvm::TargetTransformInfoImplCRTPBase<LaneInfo> {
   bool hasBranchDivergence(const llvm::Function* = nullptr) const { return true; }
   bool isSourceOfDivergence(const llvm::Value* value) const {
     if (value == lane_ || llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(value)) return true;
+    if (is_part(*value)) return true;
     const llvm::CallInst* call = meeting(*value);
     return call != nullptr && !gives_one_value(*call);
   }

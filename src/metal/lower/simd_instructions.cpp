@@ -6,6 +6,7 @@
 
 #include "metal/air/signature.h"
 #include "metal/lower/bodies.h"
+#include "metal/lower/counted_loop.h"
 #include "metal/lower/simd_writer.h"
 
 namespace anymps::metal::lower::simd {
@@ -67,6 +68,12 @@ void Writer::write_instruction(const Instruction& instruction) {
     if (!write_meeting(*call)) throw Decline{"a call of " + name_of(*call)};
     return;
   }
+  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      call != nullptr && surroundings_.parts != nullptr) {
+    for (const auto& part : *surroundings_.parts) {
+      if (call->getCalledFunction() == part->call) return write_part(*call, *part);
+    }
+  }
   if (const auto* own = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) {
     llvm::AllocaInst* place = variable(own->getAllocatedType());
     place->setAlignment(own->getAlign());
@@ -120,6 +127,56 @@ void Writer::write_check(const Instruction& widening) {
   llvm::AllocaInst*& place = asked_variables_[&widening];
   if (place == nullptr) place = variable(b_.getInt1Ty());
   b_.CreateStore(fine, place);
+}
+
+// What lanes differ in goes through memory; then some lanes at a time run it.
+void Writer::write_part(const llvm::CallInst& call, const Part& part) {
+  llvm::AllocaInst* memory = variable(llvm::ArrayType::get(b_.getInt8Ty(), part.bytes));
+  memory->setAlignment(llvm::Align(64));
+  auto row = part.rows.begin();
+  const auto next_row = [&] {
+    const Part::Row& here = *row++;
+    return std::pair(lanes_of(here.type), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, here.offset));
+  };
+  const auto put = [&](llvm::Value* value) {
+    const auto [type, place] = next_row();
+    b_.CreateAlignedStore(value->getType() == type ? value : b_.CreateZExt(value, type), place, llvm::Align(64));
+  };
+  b_.CreateLifetimeStart(memory);
+  for (unsigned i = 0; i < part.inputs.size(); ++i) {
+    if (part.inputs[i] != Kind::kVarying) continue;
+    for (llvm::Value* leaf : vectors(call.getArgOperand(i))) put(leaf);
+  }
+  if (part.masked) {
+    put(mask_or_whole());
+  } else if (mask_ != nullptr) {
+    throw Decline{"a part of which lanes are missing"};
+  }
+  counted_loop(b_, b_.getInt32(0), b_.getInt32(lanes_), b_.getInt32(part.thread.lanes), [&](llvm::Value* begin) {
+    llvm::SmallVector<llvm::Value*> given;
+    for (unsigned i = 0; i < part.inputs.size(); ++i) {
+      const llvm::Value* value = call.getArgOperand(i);
+      llvm::Type* type = value->getType();
+      if (part.inputs[i] == Kind::kVarying) continue;
+      given.push_back(scalar(value));
+      if (part.inputs[i] == Kind::kUniform) continue;
+      llvm::Type* number = type->isPointerTy() ? b_.getInt64Ty() : type;
+      llvm::Value* step = step_of(value, number);
+      llvm::Value* offset = b_.CreateMul(b_.CreateZExtOrTrunc(begin, number), step);
+      given.back() = type->isPointerTy() ? b_.CreatePtrAdd(given.back(), offset) : b_.CreateAdd(given.back(), offset);
+      given.push_back(step);
+    }
+    given.append({memory, begin});
+    b_.CreateCall(part.lanes, given);
+  });
+  Vectors results;
+  for (const Leaf& leaf : leaves_of(call.getType(), layout_)) {
+    const auto [type, place] = next_row();
+    llvm::Value* value = b_.CreateAlignedLoad(type, place, llvm::Align(64));
+    results.push_back(leaf.type == type->getElementType() ? value : b_.CreateTrunc(value, lanes_of(leaf.type)));
+  }
+  b_.CreateLifetimeEnd(memory);
+  define(call, results);
 }
 
 llvm::Value* Writer::clone_scalar(const Instruction& instruction) {

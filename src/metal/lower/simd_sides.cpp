@@ -52,18 +52,24 @@ class Sharer {
         branches_.push_back(&block);
       }
     }
-    // Copies of branches come behind them: once those outside are agreed on, lanes may agree on those inside too.
-    for (std::size_t i = 0; i < branches_.size(); ++i) {
-      llvm::BasicBlock* block = branches_[i];
-      if (apart_.contains(block)) continue;
-      for (const unsigned which : {0U, 1U}) {
-        if (likely(branch_of(block)->getCondition(), which == 0)) block = share(block, which);
-      }
-    }
+    // Sides without branches are what a kernel's author means to be fast, and come first.
+    for (const bool straight : {true, false}) share_all(straight);
     return grown_ != 0;
   }
 
  private:
+  void share_all(bool straight) {
+    // Copies of branches come behind them: once those outside are agreed on, lanes may agree on those inside too.
+    for (std::size_t i = 0; i < branches_.size(); ++i) {
+      if (apart_.contains(branches_[i])) continue;
+      for (const unsigned which : {0U, 1U}) {
+        const llvm::BranchInst* branch = branch_of(branches_[i]);
+        if (branch->getSuccessor(which)->getSingleSuccessor() == nullptr ? straight : !straight) continue;
+        if (likely(branch->getCondition(), which == 0)) branches_[i] = share(branches_[i], which);
+      }
+    }
+  }
+
   static llvm::BranchInst* branch_of(llvm::BasicBlock* block) {
     return llvm::cast<llvm::BranchInst>(block->getTerminator());
   }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "metal/lower/simd_facts.h"
+#include "metal/lower/simd_parts.h"
 
 namespace anymps::metal::lower::simd {
 
@@ -46,6 +47,8 @@ struct Surroundings {
   std::function<void(llvm::IRBuilder<>& builder)> barrier;
   // Lets the threadgroup's other simdgroups come as far as this one.
   std::function<void(llvm::IRBuilder<>& builder)> turn;
+  // What is called here for fewer lanes at a time.
+  const Parts* parts = nullptr;
   // A thread has ended.
   std::function<void(llvm::IRBuilder<>& builder)> end;
 };
@@ -138,6 +141,7 @@ class Writer {
   Vectors compute_call(const llvm::CallInst& call);
   llvm::Value* divide(const llvm::BinaryOperator& division, llvm::Value* left, llvm::Value* right);
   void write_serially(const llvm::Instruction& instruction);
+  void write_part(const llvm::CallInst& call, const Part& part);
   llvm::Value* interleave(llvm::ArrayRef<llvm::Value*> parts);
   llvm::Value* every(llvm::Value* wide, unsigned count, unsigned which);
 
