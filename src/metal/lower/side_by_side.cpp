@@ -313,9 +313,8 @@ class Web {
     if (add(values)) return true;
     groups_ = before;
     const auto* first = llvm::cast<llvm::PHINode>(phis[0]);
-    const bool rare = llvm::any_of(first->blocks(), [&](const llvm::BasicBlock* other) {
-      return whole_of(incoming_of(phis, other)) != nullptr;
-    });
+    const bool rare = llvm::any_of(
+        first->blocks(), [&](const llvm::BasicBlock* other) { return whole_of(incoming_of(phis, other)) != nullptr; });
     if (!rare) return false;
     groups_[key(values)] = {values, Kind::kJoined, nullptr, &block};
     return true;

@@ -106,7 +106,8 @@ class Facts {
 // "air." and this: ask_lanes().
 inline constexpr llvm::StringLiteral kSurely = "simd_surely";
 
-// Begins the names of functions that stand for a part of a thread's code (simd_parts.h): lanes differ in what they give.
+// Begins the names of functions that stand for a part of a thread's code (simd_parts.h): lanes differ in what they
+// give.
 inline constexpr llvm::StringLiteral kPart = "anymps.part";
 
 // A call of what lanes do together whose result is the same for every lane that takes part.
