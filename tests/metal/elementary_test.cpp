@@ -246,6 +246,49 @@ TEST_P(ElementaryOfTwo, IsTheSameOnAllRoutes) {
   }
 }
 
+// "pow(x, float(i))" of a small i is products, each of which is rounded.
+TEST_F(ElementaryOfTwo, PowersOfACountAreCloseAndHaveThePeculiarities) {
+  AirText air = AirText()
+                    .buffers(3)
+                    .builtin("thread_position_in_grid")
+                    .outside("declare float @air.pow.f32(float, float)")
+                    .outside("declare float @air.convert.f.f32.s.i32(i32)")
+                    .body(testing::kLoadOwn + std::string(R"(
+  %second = getelementptr float, ptr addrspace(1) %b2, i64 %i
+  %y = load float, ptr addrspace(1) %second, align 4
+  %n = fptosi float %y to i32
+  %count = call float @air.convert.f.f32.s.i32(i32 %n)
+  %z = call float @air.pow.f32(float %x, float %count)
+  store float %z, ptr addrspace(1) %to, align 4
+  ret void
+)"));
+  Pairs in;
+  Pairs any = numbers();
+  any.x.resize(200000);
+  for (int count = -9; count <= 9; ++count) {
+    for (const float x : special().x) in.add(x, static_cast<float>(count));
+    for (const float x : any.x) in.add(x, static_cast<float>(count));
+  }
+  in.x.resize(in.x.size() / 256 * 256);
+  in.y.resize(in.x.size());
+  const std::vector<float> out = run(air, in.x, in.y, {});
+  double worst = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    // A product of a tiny number loses bits where the power does not.
+    const double truth = std::pow(static_cast<double>(in.x[i]), in.y[i]);
+    if (in.x[i] != 0 && std::fabs(truth) < 0x1p-120) continue;
+    worst = std::max(worst, error_of(out[i], truth));
+  }
+  EXPECT_LE(worst, 4.5);  // Metal allows 16
+  for (const lower::LoweringOptions& options : kOtherRoutes) {
+    const std::vector<float> other = run(air, in.x, in.y, options);
+    for (std::size_t i = 0; i < other.size(); ++i) {
+      ASSERT_EQ(std::isnan(out[i]) ? 0 : bits_of(out[i]), std::isnan(other[i]) ? 0 : bits_of(other[i]))
+          << in.x[i] << ", " << in.y[i];
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, ElementaryOfTwo,
                          ::testing::Values(FunctionOfTwo{"pow", std::pow, std::pow, 2.0},
                                            FunctionOfTwo{"powr", std::pow, std::pow, 2.0},

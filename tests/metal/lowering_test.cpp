@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "metal/lower/alike_cases.h"
 #include "metal/lower/bodies.h"
 #include "metal/lower/dispatch.h"
 #include "metal/lower/optimiser.h"
@@ -64,6 +65,7 @@ const std::map<std::string, Pass>& passes() {
   static const std::map<std::string, Pass> kPasses = {
       {"elementary", [](llvm::Module& module) { lower_elementary(module, *with_fused_multiply_add()); }},
       {"math", [](llvm::Module& module) { lower_math(module, /*denormals_are_zero=*/false); }},
+      {"alike-cases", join_alike_cases},
       {"vector-forms",
        [](llvm::Module& module) {
          const std::vector<VectorForm> forms = offer_vector_forms(module);

@@ -4,6 +4,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "metal/lower/bodies.h"
 #include "metal/lower/formulas.h"
@@ -27,8 +28,45 @@ llvm::Value* formula(llvm::IRBuilder<>& b, llvm::StringRef name, llvm::ArrayRef<
   return nullptr;
 }
 
-// A power that is a product; of a constant exponent only its call knows.
-void square_where_asked(llvm::Module& module) {
+// The number that was made a float, or null.
+llvm::Value* count_of(llvm::Value* exponent) {
+  if (llvm::isa<llvm::SIToFPInst, llvm::UIToFPInst>(exponent))
+    return llvm::cast<llvm::CastInst>(exponent)->getOperand(0);
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(exponent);
+  const bool known = call != nullptr && call->getCalledFunction() != nullptr &&
+                     call->getCalledFunction()->getName().starts_with("air.convert.f.f32.");
+  return known ? call->getArgOperand(0) : nullptr;
+}
+
+// "pow(x, i)" in a loop that counts i, as series are written: up to 7 it is a few products. Which it is, is asked
+// there.
+void multiply_few_times(llvm::CallInst& call) {
+  constexpr unsigned kBits = 3;
+  llvm::Value* count = count_of(call.getArgOperand(1));
+  if (!call.getType()->isFloatTy() || count == nullptr || !count->getType()->isIntegerTy()) return;
+  llvm::IRBuilder<> b(&call);
+  llvm::Value* few = b.CreateICmpULT(count, llvm::ConstantInt::get(count->getType(), 1U << kBits));
+  llvm::Instruction* product = nullptr;
+  llvm::Instruction* power = nullptr;
+  llvm::SplitBlockAndInsertIfThenElse(few, &call, &product, &power);
+  b.SetInsertPoint(product);
+  llvm::Value* value = llvm::ConstantFP::get(call.getType(), 1);
+  llvm::Value* factor = call.getArgOperand(0);
+  for (unsigned bit = 0; bit < kBits; ++bit) {
+    if (bit != 0) factor = b.CreateFMul(factor, factor);
+    llvm::Value* asked = b.CreateTrunc(b.CreateLShr(count, bit), b.getInt1Ty());
+    value = b.CreateSelect(asked, bit != 0 ? b.CreateFMul(value, factor) : factor, value);
+  }
+  b.SetInsertPoint(&*call.getParent()->begin());
+  llvm::PHINode* either = b.CreatePHI(call.getType(), 2);
+  call.replaceAllUsesWith(either);
+  call.moveBefore(power);
+  either->addIncoming(value, product->getParent());
+  either->addIncoming(&call, power->getParent());
+}
+
+// Powers that are products; of an exponent only its call knows.
+void multiply_where_asked(llvm::Module& module) {
   for (llvm::Function& function : module) {
     llvm::StringRef name = function.getName();
     if (!name.consume_front("air.")) continue;
@@ -36,7 +74,9 @@ void square_where_asked(llvm::Module& module) {
     if (!name.starts_with("pow.") && !name.starts_with("powr.")) continue;
     for (llvm::User* user : llvm::make_early_inc_range(function.users())) {
       auto* call = llvm::dyn_cast<llvm::CallInst>(user);
-      if (call == nullptr || !llvm::PatternMatch::match(call->getArgOperand(1), llvm::PatternMatch::m_SpecificFP(2))) {
+      if (call == nullptr) continue;
+      if (!llvm::PatternMatch::match(call->getArgOperand(1), llvm::PatternMatch::m_SpecificFP(2))) {
+        multiply_few_times(*call);
         continue;
       }
       llvm::Value* x = call->getArgOperand(0);
@@ -52,7 +92,7 @@ void lower_elementary(llvm::Module& module, const llvm::TargetMachine& target) {
   // Without the instruction, each fused multiply-add is a call, and the C library's functions are faster.
   const bool fuses = target.getTargetTriple().isAArch64() || target.getTargetFeatureString().contains("+fma");
   if (!fuses) return;
-  square_where_asked(module);
+  multiply_where_asked(module);
   give_bodies(module, [](llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value) {
     if (!declared.result->isFPOrFPVectorTy()) return Written::kNotMine;
     llvm::StringRef name = declared.operation;

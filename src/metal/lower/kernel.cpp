@@ -7,6 +7,7 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include "metal/lower/adopt.h"
+#include "metal/lower/alike_cases.h"
 #include "metal/lower/bodies.h"
 #include "metal/lower/optimiser.h"
 
@@ -45,6 +46,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
     return refused("it calls " + unknown.front() + ", which is not known here");
   }
   make_divisions_safe(module);
+  if (!options.validate) join_alike_cases(module);
   adopt_functions(module, kernel);
   if (options.validate) keep_threadgroup_variables(module);
   if (llvm::NamedMDNode* list = module.getNamedMetadata("air.kernel")) list->eraseFromParent();

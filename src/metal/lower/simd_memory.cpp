@@ -241,6 +241,11 @@ Vectors Writer::access_apart(const Access& access, const llvm::Value* pointer, l
   }
   llvm::Value* places = vector(pointer);
   Vectors result;
+  if (!native_apart(access) && access.regular && access.count() > 1 && !access.store) {
+    llvm::SmallVector<llvm::Value*> all;
+    for (unsigned lane = 0; lane < lanes_; ++lane) all.push_back(b_.CreateExtractElement(places, lane));
+    return all_parts(access, all);
+  }
   for (unsigned i = 0; i < access.count(); ++i) {
     const Leaf& leaf = access.leaves[i];
     llvm::Value* place = leaf.offset != 0 ? b_.CreateGEP(b_.getInt8Ty(), places, b_.getInt64(leaf.offset)) : places;
@@ -255,48 +260,56 @@ Vectors Writer::access_apart(const Access& access, const llvm::Value* pointer, l
   return result;
 }
 
+// What each lane loads side by side is one access.
+Vectors Writer::all_parts(const Access& access, llvm::ArrayRef<llvm::Value*> places) {
+  llvm::Type* type = llvm::FixedVectorType::get(access.type(), access.count());
+  Vectors owned;
+  for (llvm::Value* place : places) {
+    owned.push_back(b_.CreateAlignedLoad(type, place, llvm::commonAlignment(access.align, access.element)));
+    keep_metadata(owned.back(), access.original);
+  }
+  llvm::Value* all = llvm::concatenateVectors(b_, owned);
+  Vectors result;
+  for (unsigned i = 0; i < access.count(); ++i) result.push_back(every(all, access.count(), i));
+  return result;
+}
+
 // One access after the other, to addresses that need no vector. What a lane accesses side by side is one access.
 Vectors Writer::access_with_step(const Access& access, const llvm::Value* pointer) {
-  llvm::Value* place = scalar(pointer);
+  llvm::SmallVector<llvm::Value*> places = {scalar(pointer)};
   llvm::Value* step = step_of(pointer, b_.getInt64Ty());
+  while (places.size() < lanes_) places.push_back(b_.CreateGEP(b_.getInt8Ty(), places.back(), step));
   const bool wide = access.regular && access.count() > 1;
-  const unsigned parts = wide ? 1 : access.count();
+  if (wide && !access.store) return all_parts(access, places);
   llvm::Type* wide_type = wide ? llvm::FixedVectorType::get(access.type(), access.count()) : nullptr;
-  const auto each = [&](unsigned lane, unsigned part) {
-    if (!wide) return b_.CreateExtractElement(access.values[part], lane);
-    llvm::Value* own = llvm::PoisonValue::get(wide_type);
-    for (unsigned i = 0; i < access.count(); ++i) {
-      own = b_.CreateInsertElement(own, b_.CreateExtractElement(access.values[i], lane), i);
-    }
-    return own;
-  };
   Vectors result;
-  for (const Leaf& leaf : access.leaves) result.push_back(llvm::PoisonValue::get(lanes_of(leaf.type)));
-  Vectors owned;
+  if (!access.store) {
+    for (const Leaf& leaf : access.leaves) result.push_back(llvm::PoisonValue::get(lanes_of(leaf.type)));
+  }
   for (unsigned lane = 0; lane < lanes_; ++lane) {
-    for (unsigned part = 0; part < parts; ++part) {
-      const Leaf& leaf = access.leaves[part];
-      llvm::Value* at = leaf.offset != 0 ? b_.CreateConstGEP1_64(b_.getInt8Ty(), place, leaf.offset) : place;
-      const llvm::Align align = wide ? llvm::commonAlignment(access.align, access.element) : access.align_of(leaf);
-      if (access.store) {
-        keep_metadata(b_.CreateAlignedStore(each(lane, part), at, align), access.original);
+    llvm::Value* own = wide ? llvm::PoisonValue::get(wide_type) : nullptr;
+    for (unsigned i = 0; i < access.count(); ++i) {
+      const Leaf& leaf = access.leaves[i];
+      llvm::Value* at =
+          leaf.offset != 0 && !wide ? b_.CreateConstGEP1_64(b_.getInt8Ty(), places[lane], leaf.offset) : places[lane];
+      if (!access.store) {
+        llvm::Value* one = b_.CreateAlignedLoad(leaf.type, at, access.align_of(leaf));
+        keep_metadata(one, access.original);
+        result[i] = b_.CreateInsertElement(result[i], one, lane);
         continue;
       }
-      llvm::Value* one = b_.CreateAlignedLoad(wide ? wide_type : leaf.type, at, align);
-      keep_metadata(one, access.original);
+      llvm::Value* one = b_.CreateExtractElement(access.values[i], lane);
       if (wide) {
-        owned.push_back(one);
+        own = b_.CreateInsertElement(own, one, i);
       } else {
-        result[part] = b_.CreateInsertElement(result[part], one, lane);
+        keep_metadata(b_.CreateAlignedStore(one, at, access.align_of(leaf)), access.original);
       }
     }
-    if (lane + 1 < lanes_) place = b_.CreateGEP(b_.getInt8Ty(), place, step);
+    if (!wide) continue;
+    const llvm::Align align = llvm::commonAlignment(access.align, access.element);
+    keep_metadata(b_.CreateAlignedStore(own, places[lane], align), access.original);
   }
-  if (wide && !access.store) {
-    llvm::Value* all = llvm::concatenateVectors(b_, owned);
-    for (unsigned i = 0; i < access.count(); ++i) result[i] = every(all, access.count(), i);
-  }
-  return access.store ? Vectors() : result;
+  return result;
 }
 
 Vectors Writer::access_in_turn(const Access& access, const llvm::Value* pointer) {

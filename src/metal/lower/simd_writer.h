@@ -159,6 +159,7 @@ class Writer {
   Vectors access_together(const Access& access, const llvm::Value* pointer, llvm::Value* mask);
   Vectors access_apart(const Access& access, const llvm::Value* pointer, llvm::Value* mask);
   Vectors access_in_turn(const Access& access, const llvm::Value* pointer);
+  Vectors all_parts(const Access& access, llvm::ArrayRef<llvm::Value*> places);
   Vectors access_with_step(const Access& access, const llvm::Value* pointer);
   Vectors either(llvm::Value* condition, llvm::function_ref<Vectors()> likely, llvm::function_ref<Vectors()> otherwise);
   llvm::Value* holds(const llvm::Value* pointer);

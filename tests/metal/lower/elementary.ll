@@ -38,3 +38,17 @@ define float @use(float %x, <4 x half> %v) {
   %f = call float @air.mystery.f32(float %e)
   ret float %f
 }
+
+declare float @air.convert.f.f32.s.i32(i32)
+; A power of a count is products while the count is small.
+; CHECK-LABEL: define float @series(
+; CHECK: [[FEW:%.*]] = icmp ult i32 %i, 8
+; CHECK: br i1 [[FEW]]
+; CHECK: [[SQUARE:%.*]] = fmul float %x, %x
+; CHECK: call float @air.pow.f32(float %x, float %count)
+; CHECK: phi float
+define float @series(float %x, i32 %i) {
+  %count = call float @air.convert.f.f32.s.i32(i32 %i)
+  %power = call float @air.pow.f32(float %x, float %count)
+  ret float %power
+}
