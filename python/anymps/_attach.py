@@ -9,6 +9,8 @@ import os
 
 import torch
 
+from anymps import _profiler
+
 
 def _load_library():
     """Global symbols, so that C++ extensions built against the device resolve to this one copy."""
@@ -76,6 +78,7 @@ def attach() -> None:
         setattr(core, name, getattr(module, name))
     torch.UntypedStorage.__new__ = staticmethod(_storage_constructor(module))
     torch.backends.mps.is_available.cache_clear()
+    _profiler.attach()
     atexit.register(module.drain_autograd_thread)
     if os.environ.get("ANYMPS_RUN"):
         from anymps import _recorder

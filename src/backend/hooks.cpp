@@ -8,6 +8,7 @@
 #include "backend/generator.h"
 #include "backend/memory.h"
 #include "backend/registration.h"
+#include "backend/signposts.h"
 #include "backend/synchronize.h"
 #include "gpu/device.h"
 #include "gpu/event.h"
@@ -97,9 +98,9 @@ class MpsHooks final : public at::MPSHooksInterface {
   std::size_t getMaxBufferLength() const override { return gpu::device_facts().max_buffer_length; }
   void setMemoryFraction(double ratio) const override { set_memory_fraction(ratio); }
 
-  // The profiler of torch.mps writes Apple's signposts; see docs/limits.md.
-  void profilerStartTrace(const std::string&, bool) const override {}
-  void profilerStopTrace() const override {}
+  // Operators have run when they return, so there is nothing to wait for.
+  void profilerStartTrace(const std::string& mode, bool) const override { start_signposts(mode); }
+  void profilerStopTrace() const override { stop_signposts(); }
 
   std::uint32_t acquireEvent(bool enable_timing) const override {
     return gpu::EventPool::instance().acquire(enable_timing);

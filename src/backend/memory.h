@@ -5,10 +5,12 @@
 #include <c10/core/CachingDeviceAllocator.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "backend/backward_thread.h"
 #include "gpu/byte_count.h"
+#include "gpu/trace.h"
 
 namespace anymps::backend {
 
@@ -37,9 +39,11 @@ class RouteScope {
  public:
   RouteScope() noexcept {
     BackwardThread::stay_on_caller();
-    ++depth_;
+    if (depth_++ == 0 && gpu::Trace::detailed()) begin_span();
   }
-  ~RouteScope() { --depth_; }
+  ~RouteScope() {
+    if (--depth_ == 0 && began_ns_ != 0) end_span();
+  }
   RouteScope(const RouteScope&) = delete;
   RouteScope& operator=(const RouteScope&) = delete;
   static bool active() noexcept { return depth_ > 0; }
@@ -58,8 +62,14 @@ class RouteScope {
   static bool as_tensors() noexcept { return as_tensors_; }
 
  private:
+  // The outermost scope of a thread is what the device does: it goes to the trace (details.cpp).
+  static void begin_span() noexcept;
+  static void end_span() noexcept;
+
   static thread_local int depth_;
   static thread_local bool as_tensors_;
+  static thread_local std::uint64_t began_ns_;
+  static thread_local bool watched_;
 };
 
 // Makes memory that a CPU kernel produced the device's own, and counts it. Blocks of the heap change hands; anything

@@ -61,6 +61,7 @@ void register_device() {
     install_memory();
     register_executor();
     register_guard();
+    register_profiler_track();
     stand_in_for_cuda();
     register_hooks();
     static auto* const any = new torch::Library(torch::Library::IMPL, "_", c10::DispatchKey::MPS, __FILE__, __LINE__);

@@ -12,6 +12,7 @@ void register_device();
 void register_executor();
 void register_hooks();
 void register_guard();
+void register_profiler_track();
 void register_fallback(torch::Library& every_operator);
 void register_permanent_fallbacks(torch::Library& aten);
 void register_factories(torch::Library& aten);

@@ -2,9 +2,11 @@
 
 #include <c10/util/Exception.h>
 
+#include "backend/details.h"
 #include "backend/memory.h"
 #include "backend/metal_door.h"
 #include "gpu/device.h"
+#include "gpu/trace.h"
 
 namespace anymps::backend {
 namespace {
@@ -44,10 +46,14 @@ void run(metal::Pipeline& pipeline, Encoding& current, const metal::Size& thread
   }
   current.launch.validate = launches_are_validated();
   current.launch.is_device_memory = &in_heap;
+  const std::uint64_t began_ns = gpu::Trace::detailed() ? gpu::Trace::now_ns() : 0;
   try {
     pipeline.launch(current.launch, threads, group);
   } catch (const std::exception& error) {
     TORCH_CHECK(false, error.what());
+  }
+  if (began_ns != 0) {
+    note_shader(pipeline.signature().kernel, std::uint64_t{threads[0]} * threads[1] * threads[2], began_ns);
   }
   if (current.errors) report_errors(*current.errors);
 }

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "gpu/trace_format.h"
+#include "gpu/whole_number.h"
 
 namespace anymps::gpu {
 namespace {
@@ -31,7 +32,10 @@ std::atomic_ref<T> atomic(T& field) {
   return std::atomic_ref<T>(field);
 }
 
-std::uint64_t now_ns(clockid_t clock) {
+// In memory: a million, of which only what is written takes room.
+constexpr std::uint64_t kRingInMemory = std::uint64_t{1} << 20;
+
+std::uint64_t read_clock(clockid_t clock) {
   timespec now{};
   clock_gettime(clock, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
@@ -83,6 +87,20 @@ bool string_is(std::byte* base, std::uint32_t id, std::string_view text) {
   std::uint32_t length = 0;
   std::memcpy(&length, entry, sizeof length);
   return length == text.size() && std::memcmp(entry + sizeof length, text.data(), length) == 0;
+}
+
+std::string_view text_of(std::byte* base, std::uint32_t id) {
+  if (id == 0) return {};
+  const std::byte* entry = strings_of(base) + std::size_t{id} * kStringAlignment;
+  std::uint32_t length = 0;
+  std::memcpy(&length, entry, sizeof length);
+  return {reinterpret_cast<const char*>(entry + sizeof length), length};
+}
+
+std::uint64_t ring_count_asked_for() {
+  const char* text = std::getenv("ANYMPS_TRACE_EVENTS");
+  const auto count = text != nullptr ? whole_number(text) : std::nullopt;
+  return std::clamp<std::uint64_t>(count.value_or(kRing.count), kRing.count, kLongestRing);
 }
 
 // Writes a string that nobody knows yet; 0 when there is no room.
@@ -139,6 +157,7 @@ void say_off(const char* what, const char* folder, int error) {
 }  // namespace
 
 constinit std::atomic<Trace::State> Trace::state_{State::kUnopened};
+constinit std::atomic<std::uint32_t> Trace::details_{0};
 constinit Trace Trace::instance_;
 const int Trace::fork_handler_ = ::pthread_atfork(nullptr, nullptr, &Trace::forget_after_fork);
 
@@ -146,6 +165,7 @@ void Trace::forget_after_fork() noexcept {
   if (std::byte* parent = instance_.base_.exchange(nullptr, std::memory_order_relaxed)) {
     instance_.inherited_.store(parent, std::memory_order_relaxed);
   }
+  instance_.in_memory_.store(false, std::memory_order_relaxed);
   fork_generation.fetch_add(1, std::memory_order_relaxed);
   threads_seen.store(0, std::memory_order_relaxed);
   state_.store(State::kUnopened, std::memory_order_release);
@@ -164,7 +184,7 @@ Trace* Trace::open() noexcept {
 }
 
 bool Trace::map_file(const char* folder) noexcept {
-  const std::uint64_t wall = now_ns(CLOCK_REALTIME);
+  const std::uint64_t wall = read_clock(CLOCK_REALTIME);
   std::array<char, 4096> path{};
   const int length = std::snprintf(path.data(), path.size(), "%s/%s%ld-%llu%s", folder, kFilePrefix,
                                    static_cast<long>(::getpid()), static_cast<unsigned long long>(wall), kFileSuffix);
@@ -177,10 +197,11 @@ bool Trace::map_file(const char* folder) noexcept {
     say_off("cannot make a file", folder, errno);
     return false;
   }
-  int error = reserve(file, kFileBytes);
+  const std::uint64_t ring_count = ring_count_asked_for();
+  int error = reserve(file, file_bytes(ring_count));
   void* mapping = MAP_FAILED;
   if (error == 0) {
-    mapping = ::mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    mapping = ::mmap(nullptr, file_bytes(ring_count), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (mapping == MAP_FAILED) error = errno;
   }
   ::close(file);
@@ -190,18 +211,30 @@ bool Trace::map_file(const char* folder) noexcept {
     return false;
   }
 
-  auto* base = static_cast<std::byte*>(mapping);
+  begin(static_cast<std::byte*>(mapping), wall, ring_count);
+  return true;
+}
+
+bool Trace::map_memory() noexcept {
+  void* mapping = ::mmap(nullptr, file_bytes(kRingInMemory), PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) return false;
+  begin(static_cast<std::byte*>(mapping), read_clock(CLOCK_REALTIME), kRingInMemory);
+  return true;
+}
+
+void Trace::begin(std::byte* base, std::uint64_t wall, std::uint64_t ring_count) noexcept {
   Header& header = header_of(base);
   header.version = kVersion;
   header.header_bytes = sizeof(Header);
   header.pid = static_cast<std::uint32_t>(::getpid());
   header.parent_pid = static_cast<std::uint32_t>(::getppid());
   header.start_wall_ns = wall;
-  header.start_ns = now_ns(CLOCK_MONOTONIC);
+  header.start_ns = read_clock(CLOCK_MONOTONIC);
   header.strings = kStrings;
   header.string_index = kStringIndex;
   header.tallies = kTallies;
-  header.ring = kRing;
+  header.ring = {kRing.offset, ring_count};
   header.strings_used = kStringAlignment;  // so that no string has the id 0
   std::array<char, kCommandBytes> command;
   copy_command_line(command);
@@ -210,10 +243,65 @@ bool Trace::map_file(const char* folder) noexcept {
   base_.store(base, std::memory_order_release);
   if (std::byte* parent = inherited_.exchange(nullptr, std::memory_order_relaxed)) {
     take_over_names_and_facts(parent);
-    ::munmap(parent, kFileBytes);
+    ::munmap(parent, file_bytes(header_of(parent).ring.count));
   }
   atomic(header.magic).store(kMagic, std::memory_order_release);
-  return true;
+}
+
+bool Trace::begin_details() noexcept {
+  details_.fetch_add(1, std::memory_order_relaxed);
+  if (current() != nullptr) return true;
+  State seen = State::kIdle;
+  if (state_.compare_exchange_strong(seen, State::kOn, std::memory_order_acq_rel)) return true;
+  if (seen != State::kOff || !state_.compare_exchange_strong(seen, State::kOpening, std::memory_order_acq_rel)) {
+    return current() != nullptr;
+  }
+  const bool on = instance_.map_memory();
+  instance_.in_memory_.store(on, std::memory_order_relaxed);
+  state_.store(on ? State::kOn : State::kOff, std::memory_order_release);
+  return on;
+}
+
+void Trace::end_details() noexcept {
+  const bool last = details_.fetch_sub(1, std::memory_order_relaxed) == 1;
+  if (!last || !instance_.in_memory_.load(std::memory_order_relaxed)) return;
+  State seen = State::kOn;
+  state_.compare_exchange_strong(seen, State::kIdle, std::memory_order_acq_rel);
+}
+
+std::uint64_t Trace::now_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
+
+std::uint64_t Trace::written() const noexcept {
+  std::byte* base = base_.load(std::memory_order_acquire);
+  return base != nullptr ? atomic(header_of(base).ring_next).load(std::memory_order_acquire) : 0;
+}
+
+std::uint64_t Trace::read(std::uint64_t first, const std::function<void(const TraceEvent&)>& each) const {
+  std::byte* base = base_.load(std::memory_order_acquire);
+  const std::uint64_t end = written();
+  if (base == nullptr || first >= end) return 0;
+  const std::uint64_t count = header_of(base).ring.count;
+  std::uint64_t lost = end - first > count ? end - first - count : 0;
+  for (std::uint64_t index = first + lost; index < end; ++index) {
+    Record& slot = ring_of(base)[index % count];
+    Record copy{};
+    copy.sequence = atomic(slot.sequence).load(std::memory_order_acquire);
+    copy.time_ns = atomic(slot.time_ns).load(std::memory_order_acquire);
+    copy.kind_and_thread = atomic(slot.kind_and_thread).load(std::memory_order_acquire);
+    copy.name_and_site = atomic(slot.name_and_site).load(std::memory_order_acquire);
+    copy.a = atomic(slot.a).load(std::memory_order_acquire);
+    copy.b = atomic(slot.b).load(std::memory_order_acquire);
+    copy.c = atomic(slot.c).load(std::memory_order_acquire);
+    copy.check = atomic(slot.check).load(std::memory_order_acquire);
+    if (copy.sequence != index + 1 || copy.check != record_check(copy)) {
+      ++lost;  // being written, or overwritten meanwhile
+      continue;
+    }
+    each({static_cast<TraceKind>(copy.kind_and_thread >> 32), static_cast<std::uint32_t>(copy.kind_and_thread),
+          copy.time_ns, text_of(base, static_cast<std::uint32_t>(copy.name_and_site >> 32)),
+          text_of(base, static_cast<std::uint32_t>(copy.name_and_site)), copy.a, copy.b, copy.c});
+  }
+  return lost;
 }
 
 void Trace::take_over_names_and_facts(std::byte* parent) noexcept {
@@ -281,7 +369,7 @@ void Trace::record(TraceKind kind, std::uint32_t name, std::uint32_t site, std::
   std::byte* base = base_.load(std::memory_order_acquire);
   const auto kind_number = static_cast<std::uint32_t>(kind);
   if (base == nullptr || kind_number == 0 || kind_number > 0xff) return;
-  const std::uint64_t now = now_ns(CLOCK_MONOTONIC);
+  const std::uint64_t now = read_clock(CLOCK_MONOTONIC);
   tally(tally_key(kind_number, name & kIdMask, site & kIdMask), now, b);
 
   const std::uint64_t index = atomic(header_of(base).ring_next).fetch_add(1, std::memory_order_relaxed);
@@ -289,7 +377,7 @@ void Trace::record(TraceKind kind, std::uint32_t name, std::uint32_t site, std::
       index + 1, now, std::uint64_t{kind_number} << 32 | thread_number(), std::uint64_t{name} << 32 | site, a, b, c, 0};
   full.check = record_check(full);
   // Release on each word keeps it behind the 0 that marks the record as unfinished.
-  Record& slot = ring_of(base)[index % kRing.count];
+  Record& slot = ring_of(base)[index % header_of(base).ring.count];
   atomic(slot.sequence).store(0, std::memory_order_relaxed);
   atomic(slot.time_ns).store(full.time_ns, std::memory_order_release);
   atomic(slot.kind_and_thread).store(full.kind_and_thread, std::memory_order_release);

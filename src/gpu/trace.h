@@ -1,7 +1,8 @@
 // The trace: what a process of a run did on the device, kept where its death cannot take it away.
 //
 // When ANYMPS_RUN names a folder, each process maps one file there and writes into the mapping; the pages belong to the
-// kernel, so they outlive SIGKILL. Every thread writes at once and none waits: a string is published by one
+// kernel, so they outlive SIGKILL. Without, a profiler may ask for a trace in memory. The ring is bounded: what is
+// older than it holds is lost, and counted. Every thread writes at once and none waits: a string is published by one
 // compare-and-swap, a tally is a row of atomic counters, a record takes its place in the ring by one addition.
 // The layout is in trace_format.h and docs/trace.md; lab/trace_reader reads it.
 #pragma once
@@ -9,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 namespace anymps::gpu {
@@ -25,6 +27,24 @@ enum class TraceKind : std::uint32_t {
   kOutOfMemory,  // a: bytes asked for; b: bytes in tensors then
   kMark,         // name: the text of a mark
   kError,        // name: the text of an error
+  // In detail alone. The time of a span is that of its end, and b its length in ns; c: who asked for it, a number of
+  // the profiler's, or 0.
+  kOperator,  // name: operator; a CPU kernel ran for it on the device's memory
+  kShader,    // name: Metal kernel; a: threads
+  kAllocate,  // a: address; b: bytes; c: bytes in tensors then
+  kFree,      // as kAllocate
+};
+
+// A record as it is read in the process that wrote it.
+struct TraceEvent {
+  TraceKind kind{};
+  std::uint32_t thread = 0;
+  std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC
+  std::string_view name;
+  std::string_view site;
+  std::uint64_t a = 0;
+  std::uint64_t b = 0;
+  std::uint64_t c = 0;
 };
 
 class Trace {
@@ -34,6 +54,7 @@ class Trace {
   static Trace* current() noexcept {
     switch (state_.load(std::memory_order_acquire)) {
       case State::kOff:
+      case State::kIdle:
         return nullptr;
       case State::kOn:
         return &instance_;
@@ -49,6 +70,21 @@ class Trace {
   void record(TraceKind kind, std::uint32_t name, std::uint32_t site, std::uint64_t a = 0, std::uint64_t b = 0,
               std::uint64_t c = 0) noexcept;
 
+  // Whether somebody wants every operator, kernel and allocation: one load where nobody does.
+  static bool detailed() noexcept { return details_.load(std::memory_order_relaxed) != 0; }
+  // From here until as many end_details(), they are recorded; in memory where the process keeps no trace yet. False
+  // where there is no memory for that: nothing is recorded then, and end_details() is due all the same.
+  static bool begin_details() noexcept;
+  static void end_details() noexcept;
+
+  // How many records were ever written.
+  std::uint64_t written() const noexcept;
+  // Calls `each` with what was written from index `first` on and is still there, oldest first; returns how many were
+  // lost. Texts are good as long as the process.
+  std::uint64_t read(std::uint64_t first, const std::function<void(const TraceEvent&)>& each) const;
+
+  static std::uint64_t now_ns() noexcept;
+
   // Keeps the largest value seen of each: in tensors; in tensors and temporaries; held from the driver. Called for
   // every allocation, so values below the maximum cost three loads.
   void note_memory(std::uint64_t allocated_bytes, std::uint64_t block_bytes, std::uint64_t driver_bytes) noexcept;
@@ -61,12 +97,14 @@ class Trace {
   Trace& operator=(const Trace&) = delete;
 
  private:
-  enum class State : std::uint8_t { kUnopened, kOpening, kOn, kOff };
+  enum class State : std::uint8_t { kUnopened, kOpening, kOn, kOff, kIdle };  // idle: in memory, wanted by nobody now
 
   constexpr Trace() noexcept = default;
 
   static Trace* open() noexcept;
   bool map_file(const char* folder) noexcept;
+  bool map_memory() noexcept;
+  void begin(std::byte* base, std::uint64_t wall, std::uint64_t ring_count) noexcept;
   void take_over_names_and_facts(std::byte* parent) noexcept;
   void tally(std::uint64_t key, std::uint64_t now, std::uint64_t value) noexcept;
 
@@ -75,10 +113,12 @@ class Trace {
   static const int fork_handler_;
 
   static std::atomic<State> state_;
+  static std::atomic<std::uint32_t> details_;
   static Trace instance_;
 
   std::atomic<std::byte*> base_{nullptr};       // the mapping of this process
   std::atomic<std::byte*> inherited_{nullptr};  // the parent's, until its strings are taken over
+  std::atomic<bool> in_memory_{false};
 };
 
 }  // namespace anymps::gpu

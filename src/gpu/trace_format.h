@@ -97,8 +97,10 @@ constexpr std::uint64_t record_check(const Record& r) {
 inline constexpr Section kStrings{4096, 512 * 1024};
 inline constexpr Section kStringIndex{kStrings.offset + kStrings.count, 8192};
 inline constexpr Section kTallies{kStringIndex.offset + kStringIndex.count * sizeof(std::uint32_t), 4096};
-inline constexpr Section kRing{kTallies.offset + kTallies.count * sizeof(Tally), 32768};
-inline constexpr std::size_t kFileBytes = kRing.offset + kRing.count * sizeof(Record);
+inline constexpr Section kRing{kTallies.offset + kTallies.count * sizeof(Tally), 32768};  // its least count
+// A ring of other lengths: ANYMPS_TRACE_EVENTS says how many records, up to this.
+inline constexpr std::uint64_t kLongestRing = std::uint64_t{1} << 24;
+constexpr std::size_t file_bytes(std::uint64_t ring_count) { return kRing.offset + ring_count * sizeof(Record); }
 
 static_assert(sizeof(Header) <= kStrings.offset);
 static_assert(kStrings.count / kStringAlignment <= kIdMask);

@@ -107,7 +107,9 @@ TraceFile read_trace(const fs::path& path) {
     return trace;
   }
   // No file of ours is larger; a sparse giant must not be read into memory.
-  std::string content(kFileBytes, '\0');
+  std::error_code unknown;
+  const std::uintmax_t size = fs::file_size(path, unknown);
+  std::string content(std::min<std::uintmax_t>(unknown ? 0 : size, file_bytes(kLongestRing)), '\0');
   file.read(content.data(), static_cast<std::streamsize>(content.size()));
   content.resize(static_cast<std::size_t>(file.gcount()));
   const TraceBytes bytes(std::move(content));

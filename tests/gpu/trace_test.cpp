@@ -129,7 +129,7 @@ TEST_F(TraceTest, WritesWhatItWasTold) {
   ASSERT_EQ(status, 0);
   ASSERT_EQ(files().size(), 1U);
   const std::string bytes = files().front();
-  ASSERT_EQ(bytes.size(), kFileBytes);
+  ASSERT_EQ(bytes.size(), file_bytes(kRing.count));
   const Header header = header_of(bytes);
   EXPECT_EQ(header.magic, kMagic);
   EXPECT_EQ(header.version, kVersion);
@@ -323,6 +323,64 @@ TEST_F(TraceTest, ALongTextIsCutBetweenCharacters) {
             }),
             0);
   EXPECT_EQ(tallies_of(files().front()).begin()->first, std::string(kLongestString - 1, 'x') + "@");
+}
+
+// A profiler's trace, in a process that keeps none.
+TEST_F(TraceTest, DetailsAreKeptInMemoryWhileSomebodyWantsThem) {
+  ::unsetenv("ANYMPS_RUN");
+  const auto says = [](bool right, int which) {
+    if (!right) ::_exit(which);
+  };
+  const pid_t child = ::fork();
+  if (child == 0) {
+    says(!Trace::detailed() && Trace::current() == nullptr, 1);
+    says(Trace::begin_details() && Trace::begin_details(), 2);
+    Trace* trace = Trace::current();
+    says(trace != nullptr && Trace::detailed(), 3);
+    trace->record(TraceKind::kOperator, trace->intern("before"), 0);
+    const std::uint64_t first = trace->written();
+    const std::uint64_t began = Trace::now_ns();
+    for (std::uint64_t i = 0; i < 3; ++i) trace->record(TraceKind::kOperator, trace->intern("mm"), 0, i, 10 * i, 7);
+    std::vector<std::uint64_t> seen;
+    const std::uint64_t lost = trace->read(first, [&](const TraceEvent& event) {
+      says(event.kind == TraceKind::kOperator && event.name == "mm" && event.site.empty() && event.c == 7, 4);
+      says(event.time_ns >= began && event.time_ns <= Trace::now_ns() && event.b == 10 * event.a, 5);
+      seen.push_back(event.a);
+    });
+    says(lost == 0 && seen == std::vector<std::uint64_t>({0, 1, 2}), 6);
+    Trace::end_details();
+    says(Trace::detailed() && Trace::current() == trace, 7);
+    Trace::end_details();
+    says(!Trace::detailed() && Trace::current() == nullptr, 8);
+    // Again, from where it was.
+    says(Trace::begin_details() && Trace::current() == trace && trace->written() == first + 3, 9);
+    // More than there is room for: the oldest are lost, and counted.
+    constexpr std::uint64_t kMany = (std::uint64_t{1} << 20) + 5;
+    for (std::uint64_t i = 0; i < kMany; ++i) trace->record(TraceKind::kOperator, 0, 0, i);
+    std::uint64_t next = 5;
+    const std::uint64_t overwritten =
+        trace->read(first + 3, [&](const TraceEvent& event) { says(event.a == next++, 10); });
+    says(overwritten == 5 && next == kMany, 11);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(TraceTest, TheRingIsAsLongAsItIsAskedToBe) {
+  ::setenv("ANYMPS_TRACE_EVENTS", "50000", 1);
+  EXPECT_EQ(in_child([] { Trace::current()->record(TraceKind::kMark, 0, 0); }), 0);
+  ::setenv("ANYMPS_TRACE_EVENTS", "many", 1);
+  EXPECT_EQ(in_child([] { Trace::current()->record(TraceKind::kMark, 0, 0); }), 0);
+  ::unsetenv("ANYMPS_TRACE_EVENTS");
+  std::multiset<std::uint64_t> counts;
+  for (const std::string& bytes : files()) {
+    const Header header = header_of(bytes);
+    EXPECT_EQ(bytes.size(), file_bytes(header.ring.count));
+    counts.insert(header.ring.count);
+  }
+  EXPECT_EQ(counts, (std::multiset<std::uint64_t>{kRing.count, 50000}));
 }
 
 }  // namespace

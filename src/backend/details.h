@@ -1,0 +1,21 @@
+// Every operator, while somebody wants to see them (gpu::Trace's details).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace anymps::backend {
+
+// From begin_details() until as many end_details(), the names of operators are known to the trace, and what runs on the
+// device is recorded. False where nothing can be.
+bool begin_details();
+void end_details();
+
+// A Metal kernel has run since then.
+void note_shader(std::string_view name, std::uint64_t threads, std::uint64_t began_ns) noexcept;
+
+// A number for who asked for what this thread does next; 0 for nobody. The profiler nests them.
+void push_correlation(std::uint64_t id);
+void pop_correlation();
+
+}  // namespace anymps::backend

@@ -1,0 +1,142 @@
+// What ran on the device as a track of torch.profiler's: kernels with their names and times, each linked to the
+// operator that asked for it.
+#include <kineto/libkineto.h>
+
+#include <chrono>
+#include <ctime>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backend/details.h"
+#include "backend/registration.h"
+#include "gpu/device.h"
+#include "gpu/trace.h"
+
+namespace anymps::backend {
+namespace {
+
+using libkineto::ActivityType;
+using libkineto::GenericTraceActivity;
+
+// Where the track is among the others.
+constexpr std::int64_t kDevice = 0;
+constexpr std::int64_t kQueue = 0;
+constexpr std::int64_t kBehindProcesses = 5000000;
+
+// PyTorch's clock is the time since 1970, the trace's is not.
+std::int64_t since_1970_minus_trace() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() -
+         static_cast<std::int64_t>(gpu::Trace::now_ns());
+}
+
+class Session final : public libkineto::IActivityProfilerSession {
+ public:
+  ~Session() override {
+    if (on_) end_details();
+  }
+
+  void start() override {
+    on_ = true;
+    if (!begin_details()) errors_.emplace_back("anymps: no memory for a trace of the device");
+    offset_ = since_1970_minus_trace();
+    if (const gpu::Trace* trace = gpu::Trace::current()) first_ = trace->written();
+    status_ = libkineto::TraceStatus::RECORDING;
+  }
+
+  void stop() override {
+    if (!on_) return;
+    collect();
+    end_details();
+    on_ = false;
+    status_ = libkineto::TraceStatus::PROCESSING;
+  }
+
+  std::vector<std::string> errors() override { return errors_; }
+
+  void processTrace(libkineto::ActivityLogger& logger) override {
+    for (const auto& activity : buffer_->activities) activity->log(logger);
+  }
+
+  void processTrace(libkineto::ActivityLogger& logger, libkineto::getLinkedActivityCallback linked, std::int64_t start,
+                    std::int64_t end) override {
+    for (const auto& activity : buffer_->activities) {
+      if (activity->endTime < start || activity->startTime > end) continue;
+      activity->linked = linked(activity->id);
+      activity->log(logger);
+    }
+  }
+
+  std::unique_ptr<libkineto::DeviceInfo> getDeviceInfo() override {
+    return std::make_unique<libkineto::DeviceInfo>(
+        libkineto::DeviceInfo{kDevice, kBehindProcesses, "mps", gpu::device_facts().name});
+  }
+  std::vector<libkineto::ResourceInfo> getResourceInfos() override { return {{kQueue, 0, kDevice, "queue"}}; }
+
+  std::unique_ptr<libkineto::CpuTraceBuffer> getTraceBuffer() override { return std::move(buffer_); }
+
+  void pushCorrelationId(std::uint64_t id) override { push_correlation(id); }
+  void popCorrelationId() override { pop_correlation(); }
+
+ private:
+  void collect() {
+    const gpu::Trace* trace = gpu::Trace::current();
+    if (trace == nullptr) return;
+    const std::uint64_t lost = trace->read(first_, [&](const gpu::TraceEvent& event) {
+      if (event.kind != gpu::TraceKind::kOperator && event.kind != gpu::TraceKind::kShader) return;
+      buffer_->emplace_activity(buffer_->span, ActivityType::CONCURRENT_KERNEL, std::string(event.name));
+      GenericTraceActivity& activity = *buffer_->activities.back();
+      activity.endTime = static_cast<std::int64_t>(event.time_ns) + offset_;
+      activity.startTime = activity.endTime - static_cast<std::int64_t>(event.b);
+      activity.id = static_cast<std::int32_t>(event.c);
+      activity.device = kDevice;
+      activity.resource = kQueue;
+      activity.flow.id = static_cast<std::uint32_t>(event.c);
+      activity.flow.type = libkineto::kLinkAsyncCpuGpu;
+      activity.flow.start = 0;
+      if (event.kind == gpu::TraceKind::kShader) activity.addMetadata("threads", event.a);
+    });
+    if (lost != 0) errors_.push_back("anymps: " + std::to_string(lost) + " events of the device were lost");
+  }
+
+  bool on_ = false;
+  std::int64_t offset_ = 0;
+  std::uint64_t first_ = 0;
+  std::unique_ptr<libkineto::CpuTraceBuffer> buffer_ = std::make_unique<libkineto::CpuTraceBuffer>();
+  std::vector<std::string> errors_;
+};
+
+class Profiler final : public libkineto::IActivityProfiler {
+ public:
+  const std::string& name() const override {
+    static const std::string kName = "anymps";
+    return kName;
+  }
+
+  // What is on where activities=[ProfilerActivity.CPU]: a Mac's PyTorch has no activity for the device.
+  const std::set<ActivityType>& availableActivities() const override {
+    static const std::set<ActivityType> kTypes = {ActivityType::CONCURRENT_KERNEL, ActivityType::EXTERNAL_CORRELATION,
+                                                  ActivityType::PRIVATEUSE1_RUNTIME};
+    return kTypes;
+  }
+
+  std::unique_ptr<libkineto::IActivityProfilerSession> configure(const std::set<ActivityType>&,
+                                                                 const libkineto::Config&) override {
+    return std::make_unique<Session>();
+  }
+  std::unique_ptr<libkineto::IActivityProfilerSession> configure(std::int64_t, std::int64_t,
+                                                                 const std::set<ActivityType>& types,
+                                                                 const libkineto::Config& config) override {
+    return configure(types, config);
+  }
+};
+
+}  // namespace
+
+void register_profiler_track() {
+  libkineto::api().registerProfilerFactory([] { return std::make_unique<Profiler>(); });
+}
+
+}  // namespace anymps::backend

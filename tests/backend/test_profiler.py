@@ -1,0 +1,146 @@
+"""torch.profiler and torch.mps.profiler: what ran on the device, by the names and in the places that users know."""
+
+import json
+
+import pytest
+import torch
+from torch.profiler import ProfilerActivity, profile, record_function, schedule
+
+SLOW = """
+#include <metal_stdlib>
+using namespace metal;
+kernel void slow_on_purpose(device float* x, uint i [[thread_position_in_grid]]) {
+  float sum = x[i];
+  for (uint k = 0; k < 20000; ++k) sum = sin(sum) + 1;
+  x[i] = sum;
+}
+"""
+
+
+def profiled(work, **keywords):
+    work()  # compiled and warm
+    with profile(activities=[ProfilerActivity.CPU], **keywords) as prof:
+        work()
+    return prof
+
+
+def device_rows(prof):
+    return {row.key: row for row in prof.key_averages() if row.device_type != torch.autograd.DeviceType.CPU}
+
+
+def test_an_operator_has_its_time_on_the_device():
+    x = torch.randn(300, 300, device="mps")
+    prof = profiled(lambda: (x @ x).relu())
+    rows = {row.key: row for row in prof.key_averages() if row.device_type == torch.autograd.DeviceType.CPU}
+    assert rows["aten::mm"].self_device_time_total > 0
+    assert rows["aten::mm"].self_device_time_total <= rows["aten::mm"].cpu_time_total
+    # What does the device's work are no operators of the user's.
+    assert "aten::addmm" not in rows and not any("as_strided" in key for key in rows)
+    assert set(device_rows(prof)) == {"aten::mm", "aten::relu"}
+    table = prof.key_averages().table(sort_by="self_device_time_total")
+    assert "Self MPS" in table and "MPS time avg" in table
+
+
+def test_a_program_of_the_cpu_has_the_table_that_it_had():
+    x = torch.randn(30, 30)
+    prof = profiled(lambda: x @ x)
+    assert "MPS" not in prof.key_averages().table(sort_by="self_cpu_time_total")
+    assert not device_rows(prof)
+
+
+def test_a_slow_kernel_is_the_first_row():
+    kernel = torch.mps.compile_shader(SLOW).slow_on_purpose
+    x = torch.randn(200, 200, device="mps")
+    slow = torch.rand(512, device="mps")
+
+    def work():
+        (x @ x).softmax(0)
+        with record_function("here"):
+            kernel(slow)
+
+    prof = profiled(work)
+    rows = sorted(device_rows(prof).values(), key=lambda row: row.self_device_time_total, reverse=True)
+    assert rows[0].key == "slow_on_purpose"
+    assert rows[0].count == 1
+    table = prof.key_averages().table(sort_by="self_device_time_total", row_limit=1)
+    assert "slow_on_purpose" in table
+
+
+def test_the_trace_has_a_track_of_the_device(tmp_path):
+    x = torch.randn(100, 100, device="mps", requires_grad=True)
+    prof = profiled(lambda: (x @ x).sum().backward())
+    path = tmp_path / "trace.json"
+    prof.export_chrome_trace(str(path))
+    events = json.loads(path.read_text())["traceEvents"]
+    kernels = [event for event in events if event.get("cat") == "kernel"]
+    operators = {
+        event["args"]["External id"]: event for event in events if event.get("cat") == "cpu_op" and "args" in event
+    }
+    assert {"aten::mm", "aten::sum"} <= {event["name"] for event in kernels}
+    for kernel in kernels:
+        asked = operators[kernel["args"]["External id"]]
+        assert asked["name"] == kernel["name"]
+        # Within the operator: nothing is queued. Their clocks are read apart.
+        assert asked["ts"] - 100 <= kernel["ts"]
+        assert kernel["ts"] + kernel["dur"] <= asked["ts"] + asked["dur"] + 100
+    names = {event["pid"]: event["args"]["name"] for event in events if event.get("name") == "process_name"}
+    assert names[kernels[0]["pid"]] == "mps"
+
+
+def test_schedules_and_stacks(tmp_path):
+    x = torch.randn(50, 50, device="mps")
+    seen = []
+
+    def ready(prof):
+        seen.append(device_rows(prof)["aten::mm"].count)
+        prof.export_chrome_trace(str(tmp_path / f"{len(seen)}.json"))
+
+    with profile(
+        activities=[ProfilerActivity.CPU],
+        schedule=schedule(wait=1, warmup=1, active=2, repeat=2),
+        on_trace_ready=ready,
+        with_stack=True,
+    ) as prof:
+        for _ in range(8):
+            x @ x
+            prof.step()
+    assert seen == [2, 2]
+    assert (tmp_path / "2.json").exists()
+
+
+def test_threads_and_a_second_profile():
+    import threading
+
+    x = torch.randn(64, 64, device="mps")
+
+    def work():
+        threads = [threading.Thread(target=lambda: [x @ x for _ in range(5)]) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        x.relu()
+
+    for _ in range(2):
+        rows = device_rows(profiled(work))
+        assert rows["aten::mm"].count == 15
+        assert rows["aten::relu"].count == 1
+
+
+@pytest.mark.parametrize("mode", ["interval", "event", "interval,event", "Interval, Event"])
+def test_signposts(mode):
+    with torch.mps.profiler.profile(mode=mode, wait_until_completed=True) as nothing:
+        torch.ones(3, device="mps") + 1
+    assert nothing is None
+    torch.mps.profiler.stop()  # once more is no error
+
+
+def test_signposts_that_are_wrong():
+    with pytest.raises(RuntimeError, match="Invalid Signpost trace mode: bogus"):
+        torch.mps.profiler.start("bogus")
+    torch.mps.profiler.start("interval")
+    with pytest.raises(RuntimeError, match="Tracing Signposts is already enabled"):
+        torch.mps.profiler.start("event")
+    torch.mps.profiler.stop()
+    torch.mps.profiler.start("event")
+    torch.mps.profiler.stop()
