@@ -93,3 +93,5 @@ def attach() -> None:
             if (limit := module.memory_limit()) is not None:
                 module.trace_fact("limit", str(limit))
         _recorder.install()
+        if os.environ.get("ANYMPS_TRACE_CALLS"):
+            module.trace_calls()

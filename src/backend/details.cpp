@@ -2,6 +2,7 @@
 
 #include <ATen/record_function.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -12,17 +13,30 @@
 namespace anymps::backend {
 namespace {
 
-// The operators that this thread is in, outermost first. Interned when one of them runs something.
-thread_local std::vector<const char*> operators;
+struct Call {
+  const char* name;
+  std::uint64_t began_ns;
+};
+
+// What this thread is in, outermost first. A name is interned when there is something to record.
+thread_local std::vector<Call> calls;
 thread_local std::vector<std::uint64_t> correlations;
 
+std::atomic<bool> calls_wanted{false};
+
 std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& function) {
-  operators.push_back(function.name());
+  const bool wanted = calls_wanted.load(std::memory_order_relaxed);
+  calls.push_back({function.name(), wanted ? gpu::Trace::now_ns() : 0});
   return nullptr;
 }
 
 void leave(const at::RecordFunction&, at::ObserverContext*) {
-  if (!operators.empty()) operators.pop_back();
+  if (calls.empty()) return;
+  const Call call = calls.back();
+  calls.pop_back();
+  gpu::Trace* trace = call.began_ns != 0 ? gpu::Trace::current() : nullptr;
+  if (trace == nullptr) return;
+  trace->record(gpu::TraceKind::kCall, trace->intern(call.name), 0, calls.size(), gpu::Trace::now_ns() - call.began_ns);
 }
 
 // PyTorch calls back for every operator while somebody watches.
@@ -31,7 +45,8 @@ class Watch {
   void begin() {
     const std::lock_guard lock(mutex_);
     if (wanted_++ != 0) return;
-    handle_ = at::addGlobalCallback(at::RecordFunctionCallback(&enter, &leave).scopes({at::RecordScope::FUNCTION}));
+    handle_ = at::addGlobalCallback(
+        at::RecordFunctionCallback(&enter, &leave).scopes({at::RecordScope::FUNCTION, at::RecordScope::USER_SCOPE}));
   }
   void end() {
     const std::lock_guard lock(mutex_);
@@ -61,6 +76,10 @@ void end_details() {
   watch().end();
 }
 
+void trace_calls() {
+  if (!calls_wanted.exchange(true)) begin_details();
+}
+
 void push_correlation(std::uint64_t id) { correlations.push_back(id); }
 void pop_correlation() {
   if (!correlations.empty()) correlations.pop_back();
@@ -79,7 +98,7 @@ void RouteScope::end_span() noexcept {
   at::enableRecordFunction(watched_);
   gpu::Trace* trace = gpu::Trace::current();
   if (trace == nullptr) return;
-  const char* name = operators.empty() ? "an operator" : operators.back();
+  const char* name = calls.empty() ? "an operator" : calls.back().name;
   trace->record(gpu::TraceKind::kOperator, trace->intern(name), 0, 0, length,
                 correlations.empty() ? 0 : correlations.back());
 }

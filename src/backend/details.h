@@ -11,6 +11,9 @@ namespace anymps::backend {
 bool begin_details();
 void end_details();
 
+// The same until the process ends, with the host's side: every operator's call. Profilers see that themselves.
+void trace_calls();
+
 // A Metal kernel has run since then.
 void note_shader(std::string_view name, std::uint64_t threads, std::uint64_t began_ns) noexcept;
 

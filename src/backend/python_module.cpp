@@ -12,6 +12,7 @@
 
 #include "backend/alias.h"
 #include "backend/call_site.h"
+#include "backend/details.h"
 #include "backend/python_shaders.h"
 #include "backend/registration.h"
 #include "gpu/device.h"
@@ -156,6 +157,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("trace_enabled", [] { return anymps::gpu::Trace::current() != nullptr; });
   m.def("trace_record", &ab::record);
   m.def("trace_fact", &ab::set_fact);
+  m.def("trace_calls", &ab::trace_calls);
   m.def("drain_autograd_thread", &ab::drain_autograd_thread);
   m.def("call_site", &ab::call_site);
   m.def("set_package_folders", [](std::vector<std::string> folders) { ab::package_folders() = std::move(folders); });

@@ -29,6 +29,7 @@ constexpr const char* kExamples = R"text(Examples:
   anymps run --versus "--device cpu" train.py   ... and compare its speed with that of a second run
   anymps run --fallback -m mypackage.train  operators that MPS lacks run on the CPU, as on a Mac
   anymps run --mac m2-8gb train.py          on the limits of that Mac; anymps macs lists them
+  anymps trace train.py                     every operator and kernel: tables, and trace.json for Perfetto
   anymps size train.py                      on which Macs would the run fit?
   anymps metal list kernels.metallib        what the functions of a Metal library ask for
   anymps env                                what a bug report needs
@@ -59,6 +60,7 @@ int run(const std::vector<std::string>& words) {
   app.footer(kExamples);
   Action chosen;
   add_run(app, chosen);
+  add_trace(app, chosen);
   add_size(app, chosen);
   add_macs(app, chosen);
   add_metal(app, chosen);

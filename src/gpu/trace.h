@@ -31,8 +31,7 @@ enum class TraceKind : std::uint32_t {
   // the profiler's, or 0.
   kOperator,  // name: operator; a CPU kernel ran for it on the device's memory
   kShader,    // name: Metal kernel; a: threads
-  kAllocate,  // a: address; b: bytes; c: bytes in tensors then
-  kFree,      // as kAllocate
+  kCall,      // name: operator, or the label of a record_function; a: how many it lies in; b: ns on the host
 };
 
 // A record as it is read in the process that wrote it.

@@ -1,0 +1,94 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "cli/mac_choice.h"
+#include "cli/traced_run.h"
+#include "cli/verbs.h"
+#include "lab/child.h"
+#include "lab/chrome_trace.h"
+#include "lab/log.h"
+#include "lab/python.h"
+#include "lab/run_folder.h"
+#include "lab/terminal.h"
+#include "lab/trace_reader.h"
+#include "lab/trace_screen.h"
+
+namespace anymps::cli {
+namespace {
+
+struct TraceOptions {
+  MacChoice choice;
+  std::string output = "trace.json";
+  std::uint64_t events = std::uint64_t{1} << 20;
+  bool fallback = false;
+  bool quiet = false;
+};
+
+int trace(const TraceOptions& options, const std::vector<std::string>& command) {
+  if (command.empty()) {
+    lab::log().error("nothing to run; for example: anymps trace train.py (see anymps trace --help)");
+    return kUsageError;
+  }
+  if (!options.choice.resolve() || !can_write("--output", options.output)) return kUsageError;
+  const lab::RunFolder folder = lab::RunFolder::temporary();
+  const std::string part = folder.make_part("trace");
+  lab::ChildCommand child{lab::with_python(command), {}};
+  trace_into(child, part);
+  options.choice.put_into(child.environment);
+  child.environment["ANYMPS_TRACE_CALLS"] = "1";
+  child.environment["ANYMPS_TRACE_EVENTS"] = std::to_string(options.events);
+  if (options.fallback) child.environment["PYTORCH_ENABLE_MPS_FALLBACK"] = "1";
+  const lab::ChildResult result = lab::run_child(child, lab::ChildOutput::kInherit);
+  if (!result.start_error.empty()) {
+    say_not_started(child, result);
+    return result.status();
+  }
+  const std::vector<lab::TraceFile> traces = lab::read_run(part);
+  if (traces.empty()) {
+    lab::log().error("no process left a trace: did the program import torch, with anymps installed beside it?");
+    return result.status() != 0 ? result.status() : 1;
+  }
+  const std::string problem = lab::write_chrome_trace(traces, options.output);
+  if (!problem.empty()) lab::log().error("{}", problem);
+  if (!options.quiet) {
+    const std::string screen = lab::trace_screen(traces, lab::Terminal::behind(STDERR_FILENO));
+    std::fwrite(screen.data(), 1, screen.size(), stderr);
+    if (problem.empty()) lab::log().info("{}: open it in https://ui.perfetto.dev or chrome://tracing", options.output);
+  }
+  return result.status() == 0 && !problem.empty() ? 1 : result.status();
+}
+
+}  // namespace
+
+void add_trace(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<TraceOptions>();
+  CLI::App* verb = app.add_subcommand("trace", "Run a script or program; write down every operator and kernel");
+  verb->prefix_command();
+  options->choice.add_mac(*verb);
+  options->choice.add_macos(*verb);
+  verb->add_option("-o,--output", options->output, "Where the trace goes, in Chrome's format (default: trace.json)")
+      ->type_name("FILE");
+  verb->add_option("--events", options->events, "How many of the latest events each process keeps, 64 bytes each")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 24));
+  verb->add_flag("--fallback", options->fallback,
+                 "Let operators that MPS lacks run on the CPU (PYTORCH_ENABLE_MPS_FALLBACK=1)");
+  verb->add_flag("--quiet", options->quiet, "Show nothing, only write the file");
+  verb->footer(
+      R"(COMMAND is a .py file or -m module, which the environment's Python runs, or any program. Its output, its input and its
+status are passed on; the tables go to standard error. What was recorded before a crash is written too.
+
+Examples:
+  anymps trace train.py --steps 20                 the busiest kernels, operators and waits; trace.json for Perfetto
+  anymps trace -o slow.json --mac m2-8gb train.py  on the limits of that Mac
+)");
+  verb->callback([options, &chosen] {
+    chosen = [options](const std::vector<std::string>& command) { return trace(*options, command); };
+  });
+}
+
+}  // namespace anymps::cli

@@ -1,0 +1,25 @@
+// What a device that works beside the host would have made of a run. Here operators have run when they return; on a GPU
+// the host goes on at once, the device takes them in order, and the host waits where it asks for a result. This plays
+// that with the measured times: the host's without those of its kernels, the kernels one after the other.
+// It is a model: it leaves out what a launch costs on a Mac, and that its GPU is faster or slower than this CPU.
+#pragma once
+
+#include <cstdint>
+
+#include "lab/trace_reader.h"
+
+namespace anymps::lab {
+
+struct ReplayedTimeline {
+  double host_seconds = 0;    // until the last event, waiting included
+  double busy_seconds = 0;    // of the device
+  double queued_seconds = 0;  // kernels had to wait for those before them, all together
+  double waited_seconds = 0;  // of the host, for the device
+  std::uint64_t kernels = 0;
+  std::uint64_t waits = 0;
+  double busy_share() const { return host_seconds > 0 ? busy_seconds / host_seconds : 0; }
+};
+
+ReplayedTimeline replay(const TraceFile& trace);
+
+}  // namespace anymps::lab

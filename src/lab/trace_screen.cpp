@@ -1,0 +1,173 @@
+#include "lab/trace_screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <ranges>
+#include <string_view>
+
+#include "lab/replayed_timeline.h"
+#include "lab/summary_screen.h"
+
+namespace anymps::lab {
+namespace {
+
+using gpu::TraceKind;
+
+constexpr std::size_t kRows = 8;
+constexpr std::size_t kNameWidth = 44;
+constexpr double kSecond = 1e-9;
+
+class Screen {
+ public:
+  explicit Screen(const Terminal& terminal) : terminal_(terminal) {}
+
+  void heading(std::string_view text) {
+    line(terminal_.colour ? fmt::format("\033[1m{}\033[0m", text) : std::string(text));
+  }
+  void line(std::string_view text) {
+    text_ += text;
+    text_ += '\n';
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  const Terminal& terminal_;
+  std::string text_;
+};
+
+struct Row {
+  std::string name;
+  std::string site;
+  std::uint64_t count = 0;
+  std::uint64_t total = 0;
+  std::uint64_t max = 0;
+};
+
+// From the tallies, which are exact however much of the ring was overwritten.
+std::vector<Row> rows_of(const std::vector<TraceFile>& traces, std::initializer_list<TraceKind> kinds, bool by_site) {
+  std::map<std::pair<std::string, std::string>, Row> rows;
+  for (const TraceFile& trace : traces) {
+    for (const TraceTally& tally : trace.tallies) {
+      if (std::ranges::find(kinds, tally.kind) == kinds.end()) continue;
+      const std::string site = by_site ? tally.site : "";
+      Row& row = rows[{tally.name, site}];
+      row.name = tally.name;
+      row.site = site;
+      row.count += tally.count;
+      row.total += tally.total;
+      row.max = std::max(row.max, tally.max);
+    }
+  }
+  std::vector<Row> sorted;
+  for (auto& [_, row] : rows) sorted.push_back(std::move(row));
+  std::ranges::stable_sort(sorted, [](const Row& left, const Row& right) {
+    return std::pair(left.total, left.count) > std::pair(right.total, right.count);
+  });
+  return sorted;
+}
+
+// The end of a name or a line of source is what tells it apart.
+std::string keep_end(std::string_view text, std::size_t width) {
+  if (text.size() <= width) return std::string(text);
+  return "…" + std::string(text.substr(text.size() - width + 1));
+}
+
+std::string label_of(const Row& row) {
+  const std::string name = keep_end(row.name, kNameWidth);
+  constexpr std::string_view kAt = " at ";
+  if (row.site.empty() || name.size() + kAt.size() >= kNameWidth) return name;
+  return name + std::string(kAt) + keep_end(row.site, kNameWidth - name.size() - kAt.size());
+}
+
+void table(Screen& screen, std::string_view title, const std::vector<Row>& rows) {
+  if (rows.empty()) return;
+  const std::uint64_t all = std::accumulate(rows.begin(), rows.end(), std::uint64_t{0},
+                                            [](std::uint64_t sum, const Row& row) { return sum + row.total; });
+  screen.heading(fmt::format("{:<{}} {:>10} {:>6} {:>9} {:>10} {:>10}", title, kNameWidth, "total", "share", "count",
+                             "mean", "longest"));
+  for (const Row& row : rows | std::views::take(kRows)) {
+    const double total = static_cast<double>(row.total) * kSecond;
+    screen.line(
+        fmt::format("{:<{}} {:>10} {:>5.1f}% {:>9} {:>10} {:>10}", label_of(row), kNameWidth, human_seconds(total),
+                    all != 0 ? 100.0 * static_cast<double>(row.total) / static_cast<double>(all) : 0.0, row.count,
+                    human_seconds(total / static_cast<double>(std::max<std::uint64_t>(row.count, 1))),
+                    human_seconds(static_cast<double>(row.max) * kSecond)));
+  }
+  if (rows.size() > kRows) screen.line(fmt::format("… and {} more", rows.size() - kRows));
+  screen.line("");
+}
+
+// How busy the device was from the first to the last record of the ring, from left to right.
+void strip(Screen& screen, const TraceFile& trace, const Terminal& terminal) {
+  static constexpr std::array<std::string_view, 9> kLevels = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  if (trace.records.empty()) return;
+  const std::size_t width = std::clamp<std::size_t>(terminal.width, 40, 100) - 10;
+  std::uint64_t begin = UINT64_MAX;
+  std::uint64_t end = 0;
+  for (const TraceRecord& record : trace.records) {
+    begin = std::min(begin, record.time_ns - std::min(record.time_ns, record.b));
+    end = std::max(end, record.time_ns);
+  }
+  if (end <= begin) return;
+  std::vector<double> busy(width, 0.0);
+  const double bucket = static_cast<double>(end - begin) / static_cast<double>(width);
+  for (const TraceRecord& record : trace.records) {
+    if (record.kind != TraceKind::kOperator && record.kind != TraceKind::kShader) continue;
+    double from = static_cast<double>(record.time_ns - record.b - begin);
+    const double to = static_cast<double>(record.time_ns - begin);
+    while (from < to) {
+      const auto at = std::min(static_cast<std::size_t>(from / bucket), width - 1);
+      const double next = std::min(to, (static_cast<double>(at) + 1) * bucket);
+      busy[at] += next - from;
+      if (next <= from) break;
+      from = next;
+    }
+  }
+  std::string text;
+  for (const double share : busy) {
+    const auto level = static_cast<std::size_t>(std::clamp(share / bucket, 0.0, 1.0) * (kLevels.size() - 1) + 0.5);
+    text += kLevels[level];
+  }
+  screen.line(fmt::format("device    {}", text));
+  screen.line(fmt::format("          {:<{}}{}", "0", width > 12 ? width - 10 : 2,
+                          human_seconds(static_cast<double>(end - begin) * kSecond)));
+}
+
+}  // namespace
+
+std::string trace_screen(const std::vector<TraceFile>& traces, const Terminal& terminal) {
+  Screen screen(terminal);
+  for (const TraceFile& trace : traces) {
+    if (!trace.error.empty()) {
+      screen.line(trace.error);
+      continue;
+    }
+    const std::uint64_t lost =
+        trace.records_written - std::min<std::uint64_t>(trace.records_written, trace.records.size());
+    screen.heading(fmt::format("{} (process {})", trace.command, trace.pid));
+    strip(screen, trace, terminal);
+    const ReplayedTimeline timeline = replay(trace);
+    if (timeline.kernels != 0) {
+      screen.line(
+          fmt::format("modelled  a device beside the host: busy {:.0f}% of {}; the host waits {} of it ({} times)",
+                      100 * timeline.busy_share(), human_seconds(timeline.host_seconds),
+                      human_seconds(timeline.waited_seconds), timeline.waits));
+    }
+    if (lost != 0) {
+      screen.line(
+          fmt::format("lost      {} of {} events: the oldest; --events keeps more", lost, trace.records_written));
+    }
+    screen.line("");
+  }
+  table(screen, "on the device", rows_of(traces, {TraceKind::kOperator, TraceKind::kShader}, false));
+  table(screen, "called by the host (with what they call)", rows_of(traces, {TraceKind::kCall}, false));
+  table(screen, "the host waits", rows_of(traces, {TraceKind::kSync}, true));
+  table(screen, "fell back to the CPU", rows_of(traces, {TraceKind::kFallback}, true));
+  return screen.take();
+}
+
+}  // namespace anymps::lab

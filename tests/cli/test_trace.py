@@ -1,0 +1,136 @@
+"""`anymps trace`: what ran, where it waited, in tables and in a file that tools read."""
+
+import json
+
+PROGRAM = """
+import torch
+kernel = torch.mps.compile_shader('''
+#include <metal_stdlib>
+using namespace metal;
+kernel void slow_on_purpose(device float* x, uint i [[thread_position_in_grid]]) {
+  float sum = x[i];
+  for (uint k = 0; k < 20000; ++k) sum = sin(sum) + 1;
+  x[i] = sum;
+}''').slow_on_purpose
+x = torch.randn(100, 100, device="mps", requires_grad=True)
+slow = torch.rand(2048, device="mps")
+for _ in range(3):
+    with torch.profiler.record_function("my step"):
+        loss = (x @ x).relu().mean()
+        loss.backward()
+    kernel(slow)
+    for _ in range(5):
+        loss.item()  # a planted wait
+print("done")
+"""
+
+
+def rows_under(screen: str, heading: str) -> list[str]:
+    lines = screen.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(heading))
+    return lines[start + 1 : lines.index("", start)]
+
+
+def test_the_tables_name_what_was_planted(call, tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM)
+    path = tmp_path / "trace.json"
+    answer = call("trace", "-o", str(path), str(script))
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout == "done\n"
+    assert rows_under(answer.stderr, "on the device")[0].startswith("slow_on_purpose")
+    assert rows_under(answer.stderr, "called by the host")[0].startswith("my step")
+    waits = rows_under(answer.stderr, "the host waits")[0]
+    assert waits.startswith("item at") and "program.py:19" in waits and " 15 " in waits
+    assert "modelled" in answer.stderr and str(path) in answer.stderr
+
+    events = json.loads(path.read_text())["traceEvents"]
+    spans = [event for event in events if event["ph"] == "X"]
+    kernels = [event for event in spans if event["cat"] == "kernel"]
+    assert [event["name"] for event in kernels].count("slow_on_purpose") == 3
+    assert {event["args"]["threads"] for event in kernels if event["name"] == "slow_on_purpose"} == {2048}
+    steps = [event for event in spans if event["name"] == "my step"]
+    assert len(steps) == 3
+    for step in steps:
+        within = [k for k in kernels if step["ts"] <= k["ts"] and k["ts"] + k["dur"] <= step["ts"] + step["dur"]]
+        assert {"aten::mm", "aten::relu", "aten::mean"} <= {event["name"] for event in within}
+    names = {(event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    assert names[kernels[0]["pid"], kernels[0]["tid"]] == "mps"
+
+
+def test_processes_and_a_death(call, tmp_path):
+    """Each process has its own place on one clock, and what one recorded before it was killed is there."""
+    script = tmp_path / "program.py"
+    script.write_text(
+        """
+import os, signal, subprocess, sys, torch
+(torch.ones(3, device="mps") + 1).relu()
+if len(sys.argv) == 1:
+    subprocess.run([sys.executable, __file__, "child"])
+    torch.ones(3, device="mps").exp()
+else:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    )
+    path = tmp_path / "trace.json"
+    answer = call("trace", "--quiet", "-o", str(path), str(script))
+    assert answer.returncode == 0, answer.stderr
+    events = json.loads(path.read_text())["traceEvents"]
+    kernels = [event for event in events if event["ph"] == "X" and event["cat"] == "kernel"]
+    by_process = {}
+    for event in kernels:
+        by_process.setdefault(event["pid"], {})[event["name"]] = event["ts"]
+    assert len(by_process) == 2
+    parent = next(names for names in by_process.values() if "aten::exp" in names)
+    child = next(names for names in by_process.values() if "aten::exp" not in names)
+    assert parent["aten::relu"] < child["aten::relu"] < parent["aten::exp"]
+
+
+def test_a_file_that_cannot_be_written(call, tmp_path):
+    answer = call("trace", "-o", str(tmp_path / "missing" / "trace.json"), "sh", "-c", "echo ran")
+    assert answer.returncode == 2 and answer.stdout == ""
+    assert "missing" in answer.stderr and len(answer.stderr.splitlines()) == 1
+
+
+def test_a_full_disk_is_one_sentence_and_the_program_has_run(call, tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text('import torch\ntorch.ones(3, device="mps") + 1\nprint("done")\n')
+    (tmp_path / "full.json").symlink_to("/dev/full")
+    (tmp_path / "full.json.part").symlink_to("/dev/full")
+    answer = call("trace", "--quiet", "-o", str(tmp_path / "full.json"), str(script))
+    assert answer.stdout == "done\n"
+    assert answer.returncode == 1
+    assert "No space left on device" in answer.stderr and len(answer.stderr.splitlines()) == 1
+
+
+def test_a_program_without_torch_leaves_no_trace(call, tmp_path):
+    answer = call("trace", "-o", str(tmp_path / "trace.json"), "sh", "-c", "exit 3")
+    assert answer.returncode == 3
+    assert "no process left a trace" in answer.stderr
+
+
+def test_the_clocks_of_events_and_of_the_trace_agree(call, tmp_path):
+    """`elapsed_time` of a region of some 300 ms, and the same region in the trace."""
+    script = tmp_path / "program.py"
+    script.write_text(
+        """
+import time, torch
+x = torch.ones(3, device="mps")
+start, end = (torch.mps.Event(enable_timing=True) for _ in range(2))
+x + 1
+start.record()
+x.relu()
+time.sleep(0.3)
+x.exp()
+end.record()
+torch.mps.synchronize()
+print(start.elapsed_time(end))
+"""
+    )
+    path = tmp_path / "trace.json"
+    answer = call("trace", "--quiet", "-o", str(path), str(script))
+    elapsed_ms = float(answer.stdout)
+    events = json.loads(path.read_text())["traceEvents"]
+    spans = {event["name"]: event for event in events if event["ph"] == "X" and event["cat"] == "kernel"}
+    traced_ms = (spans["aten::exp"]["ts"] + spans["aten::exp"]["dur"] - spans["aten::relu"]["ts"]) / 1000
+    assert abs(traced_ms - elapsed_ms) <= 0.05 * elapsed_ms
