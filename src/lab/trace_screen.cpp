@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <ranges>
@@ -77,7 +78,7 @@ std::string keep_end(std::string_view text, std::size_t width) {
 }
 
 std::string label_of(const Row& row) {
-  const std::string name = keep_end(row.name, kNameWidth);
+  std::string name = keep_end(row.name, kNameWidth);
   constexpr std::string_view kAt = " at ";
   if (row.site.empty() || name.size() + kAt.size() >= kNameWidth) return name;
   return name + std::string(kAt) + keep_end(row.site, kNameWidth - name.size() - kAt.size());
@@ -129,7 +130,8 @@ void strip(Screen& screen, const TraceFile& trace, const Terminal& terminal) {
   }
   std::string text;
   for (const double share : busy) {
-    const auto level = static_cast<std::size_t>(std::clamp(share / bucket, 0.0, 1.0) * (kLevels.size() - 1) + 0.5);
+    const auto level =
+        static_cast<std::size_t>(std::lround(std::clamp(share / bucket, 0.0, 1.0) * (kLevels.size() - 1)));
     text += kLevels[level];
   }
   screen.line(fmt::format("device    {}", text));
