@@ -39,6 +39,13 @@ void leave(const at::RecordFunction&, at::ObserverContext*) {
   trace->record(gpu::TraceKind::kCall, trace->intern(call.name), 0, calls.size(), gpu::Trace::now_ns() - call.began_ns);
 }
 
+// Something has run on the device, for whoever asked last.
+void note(gpu::TraceKind kind, std::string_view name, std::uint64_t a, std::uint64_t length_ns) noexcept {
+  gpu::Trace* trace = gpu::Trace::current();
+  if (trace == nullptr) return;
+  trace->record(kind, trace->intern(name), 0, a, length_ns, correlations.empty() ? 0 : correlations.back());
+}
+
 // PyTorch calls back for every operator while somebody watches.
 class Watch {
  public:
@@ -96,19 +103,11 @@ void RouteScope::end_span() noexcept {
   const std::uint64_t length = gpu::Trace::now_ns() - began_ns_;
   began_ns_ = 0;
   at::enableRecordFunction(watched_);
-  gpu::Trace* trace = gpu::Trace::current();
-  if (trace == nullptr) return;
-  const char* name = calls.empty() ? "an operator" : calls.back().name;
-  trace->record(gpu::TraceKind::kOperator, trace->intern(name), 0, 0, length,
-                correlations.empty() ? 0 : correlations.back());
+  note(gpu::TraceKind::kOperator, calls.empty() ? "an operator" : calls.back().name, 0, length);
 }
 
 void note_shader(std::string_view name, std::uint64_t threads, std::uint64_t began_ns) noexcept {
-  const std::uint64_t length = gpu::Trace::now_ns() - began_ns;
-  gpu::Trace* trace = gpu::Trace::current();
-  if (trace == nullptr) return;
-  trace->record(gpu::TraceKind::kShader, trace->intern(name), 0, threads, length,
-                correlations.empty() ? 0 : correlations.back());
+  note(gpu::TraceKind::kShader, name, threads, gpu::Trace::now_ns() - began_ns);
 }
 
 }  // namespace anymps::backend

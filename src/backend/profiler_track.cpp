@@ -3,7 +3,6 @@
 #include <kineto/libkineto.h>
 
 #include <chrono>
-#include <ctime>
 #include <memory>
 #include <set>
 #include <string>

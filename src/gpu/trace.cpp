@@ -82,13 +82,6 @@ std::uint32_t thread_number() {
   return number;
 }
 
-bool string_is(std::byte* base, std::uint32_t id, std::string_view text) {
-  const std::byte* entry = strings_of(base) + std::size_t{id} * kStringAlignment;
-  std::uint32_t length = 0;
-  std::memcpy(&length, entry, sizeof length);
-  return length == text.size() && std::memcmp(entry + sizeof length, text.data(), length) == 0;
-}
-
 std::string_view text_of(std::byte* base, std::uint32_t id) {
   if (id == 0) return {};
   const std::byte* entry = strings_of(base) + std::size_t{id} * kStringAlignment;
@@ -337,7 +330,7 @@ std::uint32_t Trace::intern(std::string_view text) noexcept {
       if (written == 0) break;
       if (slot.compare_exchange_strong(id, written, std::memory_order_acq_rel)) return written;
     }
-    if (string_is(base, id, text)) return id;
+    if (text_of(base, id) == text) return id;
   }
   atomic(header_of(base).dropped_strings).fetch_add(1, std::memory_order_relaxed);
   return 0;

@@ -69,7 +69,7 @@ class Trace {
   void record(TraceKind kind, std::uint32_t name, std::uint32_t site, std::uint64_t a = 0, std::uint64_t b = 0,
               std::uint64_t c = 0) noexcept;
 
-  // Whether somebody wants every operator, kernel and allocation: one load where nobody does.
+  // Whether somebody wants every operator and kernel: one load where nobody does.
   static bool detailed() noexcept { return details_.load(std::memory_order_relaxed) != 0; }
   // From here until as many end_details(), they are recorded; in memory where the process keeps no trace yet. False
   // where there is no memory for that: nothing is recorded then, and end_details() is due all the same.

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "lab/text_wrap.h"
+
 namespace anymps::lab {
 namespace {
 
@@ -28,25 +30,6 @@ constexpr std::string_view kDim = "2";
 constexpr std::string_view kGood = "32";
 constexpr std::string_view kWarn = "33";
 constexpr std::string_view kBad = "31";
-
-// Characters, not bytes; what takes two columns on a terminal is not provided for.
-std::size_t length_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
-// Keeps the end, which is what tells two source lines apart.
-std::string keep_end(std::string_view text, std::size_t width) {
-  std::size_t length = length_of(text);
-  if (length <= width) return std::string(text);
-  while (length >= width && !text.empty()) {
-    do {
-      text.remove_prefix(1);
-    } while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xc0) == 0x80);
-    --length;
-  }
-  return "…" + std::string(text);
-}
 
 std::string keep_start(std::string_view text, std::size_t width) {
   std::size_t length = length_of(text);

@@ -22,4 +22,21 @@ std::string wrapped(std::string_view text, std::size_t width, std::string_view i
   return result + "\n";
 }
 
+std::size_t length_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::string keep_end(std::string_view text, std::size_t width) {
+  std::size_t length = length_of(text);
+  if (length <= width) return std::string(text);
+  while (length >= width && !text.empty()) {
+    do {
+      text.remove_prefix(1);
+    } while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xc0) == 0x80);
+    --length;
+  }
+  return "…" + std::string(text);
+}
+
 }  // namespace anymps::lab

@@ -11,4 +11,10 @@ namespace anymps::lab {
 // line break.
 std::string wrapped(std::string_view text, std::size_t width, std::string_view indent);
 
+// Characters, not bytes; what takes two columns on a terminal is not provided for.
+std::size_t length_of(std::string_view text);
+
+// Keeps the end, which is what tells two source lines apart.
+std::string keep_end(std::string_view text, std::size_t width);
+
 }  // namespace anymps::lab

@@ -12,6 +12,7 @@
 
 #include "lab/replayed_timeline.h"
 #include "lab/summary_screen.h"
+#include "lab/text_wrap.h"
 
 namespace anymps::lab {
 namespace {
@@ -71,17 +72,11 @@ std::vector<Row> rows_of(const std::vector<TraceFile>& traces, std::initializer_
   return sorted;
 }
 
-// The end of a name or a line of source is what tells it apart.
-std::string keep_end(std::string_view text, std::size_t width) {
-  if (text.size() <= width) return std::string(text);
-  return "…" + std::string(text.substr(text.size() - width + 1));
-}
-
 std::string label_of(const Row& row) {
   std::string name = keep_end(row.name, kNameWidth);
   constexpr std::string_view kAt = " at ";
-  if (row.site.empty() || name.size() + kAt.size() >= kNameWidth) return name;
-  return name + std::string(kAt) + keep_end(row.site, kNameWidth - name.size() - kAt.size());
+  if (row.site.empty() || length_of(name) + kAt.size() >= kNameWidth) return name;
+  return name + std::string(kAt) + keep_end(row.site, kNameWidth - length_of(name) - kAt.size());
 }
 
 void table(Screen& screen, std::string_view title, const std::vector<Row>& rows) {

@@ -77,4 +77,10 @@ std::vector<std::string> unknown_functions(const llvm::Module& module) {
   return names;
 }
 
+void copy_denormals(const llvm::Function& from, llvm::Function& to) {
+  for (const char* attribute : {"denormal-fp-math", "denormal-fp-math-f32"}) {
+    if (from.hasFnAttribute(attribute)) to.addFnAttr(from.getFnAttribute(attribute));
+  }
+}
+
 }  // namespace anymps::metal::lower

@@ -52,6 +52,9 @@ bool is_cooperative(llvm::StringRef function);
 bool is_threadgroup_barrier(llvm::StringRef function);
 // The call of a cooperative function that `value` is; null for anything else.
 const llvm::CallInst* meeting(const llvm::Value& value);
+
+// What is said of denormals in one function holds in another that is made of it.
+void copy_denormals(const llvm::Function& from, llvm::Function& to);
 bool waits_for_threadgroup(const llvm::BasicBlock& block);
 // Names of declarations "air.*" that are still used and that no pass knew.
 std::vector<std::string> unknown_functions(const llvm::Module& module);

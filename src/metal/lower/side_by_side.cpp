@@ -10,6 +10,8 @@
 
 #include <map>
 
+#include "metal/lower/interleaving.h"
+
 namespace anymps::metal::lower {
 namespace {
 
@@ -22,30 +24,6 @@ constexpr std::size_t kMostGroups = 64;
 // What is used elsewhere too is computed twice, and what differs from lane to lane only is written out for each part.
 constexpr unsigned kMostTwice = 2;
 constexpr unsigned kMostRepeated = 2;
-
-unsigned size_of(const llvm::Value* vector) {
-  return llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
-}
-
-// The vector of which `part` takes every `count`th element from the `which`th on; or null.
-llvm::Value* taken_from(const llvm::Value* part, unsigned count, unsigned which) {
-  const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(part);
-  if (shuffle == nullptr || size_of(shuffle->getOperand(0)) != size_of(part) * count) return nullptr;
-  for (const auto [lane, from] : llvm::enumerate(shuffle->getShuffleMask())) {
-    if (from != static_cast<int>(lane * count + which)) return nullptr;
-  }
-  return shuffle->getOperand(0);
-}
-
-llvm::Value* whole_of(const Group& group) {
-  llvm::Value* whole = nullptr;
-  for (unsigned i = 0; i < group.size(); ++i) {
-    llvm::Value* from = taken_from(group[i], static_cast<unsigned>(group.size()), i);
-    if (from == nullptr || (whole != nullptr && from != whole)) return nullptr;
-    whole = from;
-  }
-  return whole;
-}
 
 // The parts that a shuffle puts side by side; empty where it does not.
 Group parts_of(const llvm::ShuffleVectorInst& shuffle, unsigned count) {
@@ -200,9 +178,11 @@ class Web {
         member.wide = b.CreateShuffleVector(one, from);
         break;
       }
-      case Kind::kJoined:
-        member.wide = joined(member);
+      case Kind::kJoined: {
+        llvm::IRBuilder<> b(member.joined_in->getTerminator());
+        member.wide = interleave(b, group);
         break;
+      }
       case Kind::kComputed:
         member.wide = compute(group);
         break;
@@ -239,9 +219,7 @@ class Web {
           if (is_inside(*user)) continue;
           auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
           llvm::IRBuilder<> b(phi != nullptr ? phi->getIncomingBlock(use)->getTerminator() : user);
-          llvm::SmallVector<int> from;
-          for (unsigned lane = 0; lane < size_of(part); ++lane) from.push_back(static_cast<int>(lane * count + i));
-          use.set(b.CreateShuffleVector(member.wide, from));
+          use.set(every(b, member.wide, count, i));
         }
         dead.push_back(part);
       }
@@ -318,15 +296,6 @@ class Web {
     if (!rare) return false;
     groups_[key(values)] = {values, Kind::kJoined, nullptr, &block};
     return true;
-  }
-
-  static llvm::Value* joined(const Member& member) {
-    llvm::IRBuilder<> b(member.joined_in->getTerminator());
-    const auto count = static_cast<unsigned>(member.parts.size());
-    const unsigned lanes = size_of(member.parts[0]);
-    llvm::SmallVector<int> from;
-    for (unsigned i = 0; i < lanes * count; ++i) from.push_back(static_cast<int>(i % count * lanes + i / count));
-    return b.CreateShuffleVector(llvm::concatenateVectors(b, member.parts), from);
   }
 
   // Phis that go on with all the parts where one does.

@@ -179,10 +179,7 @@ class SimdMaker {
     auto* made = llvm::Function::Create(llvm::FunctionType::get(result, types, false), llvm::Function::InternalLinkage,
                                         name, module_);
     made->setDoesNotThrow();
-    // What the kernel says of denormals holds for all that is made of it.
-    for (const char* attribute : {"denormal-fp-math", "denormal-fp-math-f32"}) {
-      if (kernel_->hasFnAttribute(attribute)) made->addFnAttr(kernel_->getFnAttribute(attribute));
-    }
+    copy_denormals(*kernel_, *made);
     made_.push_back(made);
     return made;
   }

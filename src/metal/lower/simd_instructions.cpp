@@ -7,6 +7,7 @@
 #include "metal/air/signature.h"
 #include "metal/lower/bodies.h"
 #include "metal/lower/counted_loop.h"
+#include "metal/lower/interleaving.h"
 #include "metal/lower/simd_writer.h"
 
 namespace anymps::metal::lower::simd {
@@ -41,23 +42,6 @@ llvm::Value* without_others(llvm::IRBuilder<>& b, llvm::AtomicRMWInst& change) {
   b.CreateAlignedStore(after, change.getPointerOperand(), change.getAlign());
   change.eraseFromParent();
   return before;
-}
-
-// The vector whose elements the parts take in turn, if there is one: it was taken apart before.
-llvm::Value* interleaved_already(llvm::ArrayRef<llvm::Value*> parts) {
-  llvm::Value* whole = nullptr;
-  for (unsigned i = 0; i < parts.size(); ++i) {
-    const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(parts[i]);
-    if (shuffle == nullptr || (whole != nullptr && shuffle->getOperand(0) != whole)) return nullptr;
-    whole = shuffle->getOperand(0);
-    const llvm::ArrayRef<int> from = shuffle->getShuffleMask();
-    const auto* type = llvm::cast<llvm::FixedVectorType>(whole->getType());
-    if (type->getNumElements() != from.size() * parts.size()) return nullptr;
-    for (std::size_t lane = 0; lane < from.size(); ++lane) {
-      if (from[lane] != static_cast<int>(lane * parts.size() + i)) return nullptr;
-    }
-  }
-  return whole;
 }
 
 }  // namespace
@@ -132,7 +116,7 @@ void Writer::write_check(const Instruction& widening) {
 // What lanes differ in goes through memory; then some lanes at a time run it.
 void Writer::write_part(const llvm::CallInst& call, const Part& part) {
   llvm::AllocaInst* memory = variable(llvm::ArrayType::get(b_.getInt8Ty(), part.bytes));
-  memory->setAlignment(llvm::Align(64));
+  memory->setAlignment(Part::kAlignment);
   auto row = part.rows.begin();
   const auto next_row = [&] {
     const Part::Row& here = *row++;
@@ -140,7 +124,7 @@ void Writer::write_part(const llvm::CallInst& call, const Part& part) {
   };
   const auto put = [&](llvm::Value* value) {
     const auto [type, place] = next_row();
-    b_.CreateAlignedStore(value->getType() == type ? value : b_.CreateZExt(value, type), place, llvm::Align(64));
+    b_.CreateAlignedStore(value->getType() == type ? value : b_.CreateZExt(value, type), place, Part::kAlignment);
   };
   b_.CreateLifetimeStart(memory);
   for (unsigned i = 0; i < part.inputs.size(); ++i) {
@@ -152,19 +136,19 @@ void Writer::write_part(const llvm::CallInst& call, const Part& part) {
   } else if (mask_ != nullptr) {
     throw Decline{"a part of which lanes are missing"};
   }
+  // Asked for before the loop: what is kept of them is used behind it too.
+  llvm::SmallVector<std::pair<llvm::Value*, llvm::Value*>> firsts;  // with their steps; null where lanes share it
+  for (unsigned i = 0; i < part.inputs.size(); ++i) {
+    const llvm::Value* value = call.getArgOperand(i);
+    if (part.inputs[i] == Kind::kVarying) continue;
+    const bool affine = part.inputs[i] == Kind::kAffine;
+    firsts.emplace_back(scalar(value), affine ? step_of(value, Part::step_type(value->getType())) : nullptr);
+  }
   counted_loop(b_, b_.getInt32(0), b_.getInt32(lanes_), b_.getInt32(part.thread.lanes), [&](llvm::Value* begin) {
     llvm::SmallVector<llvm::Value*> given;
-    for (unsigned i = 0; i < part.inputs.size(); ++i) {
-      const llvm::Value* value = call.getArgOperand(i);
-      llvm::Type* type = value->getType();
-      if (part.inputs[i] == Kind::kVarying) continue;
-      given.push_back(scalar(value));
-      if (part.inputs[i] == Kind::kUniform) continue;
-      llvm::Type* number = type->isPointerTy() ? b_.getInt64Ty() : type;
-      llvm::Value* step = step_of(value, number);
-      llvm::Value* offset = b_.CreateMul(b_.CreateZExtOrTrunc(begin, number), step);
-      given.back() = type->isPointerTy() ? b_.CreatePtrAdd(given.back(), offset) : b_.CreateAdd(given.back(), offset);
-      given.push_back(step);
+    for (const auto& [first, step] : firsts) {
+      given.push_back(step != nullptr ? Part::at(b_, first, step, begin) : first);
+      if (step != nullptr) given.push_back(step);
     }
     given.append({memory, begin});
     b_.CreateCall(part.lanes, given);
@@ -172,7 +156,7 @@ void Writer::write_part(const llvm::CallInst& call, const Part& part) {
   Vectors results;
   for (const Leaf& leaf : leaves_of(call.getType(), layout_)) {
     const auto [type, place] = next_row();
-    llvm::Value* value = b_.CreateAlignedLoad(type, place, llvm::Align(64));
+    llvm::Value* value = b_.CreateAlignedLoad(type, place, Part::kAlignment);
     results.push_back(leaf.type == type->getElementType() ? value : b_.CreateTrunc(value, lanes_of(leaf.type)));
   }
   b_.CreateLifetimeEnd(memory);
@@ -285,27 +269,6 @@ llvm::Value* Writer::divide(const llvm::BinaryOperator& division, llvm::Value* l
   return b_.CreateSub(left, b_.CreateMul(quotient, right));
 }
 
-// The parts of each lane side by side, lane after lane.
-llvm::Value* Writer::interleave(llvm::ArrayRef<llvm::Value*> parts) {
-  llvm::SmallVector<llvm::Value*> all(parts.begin(), parts.end());
-  if (all.size() == 1) return all[0];
-  if (llvm::Value* whole = interleaved_already(parts)) return whole;
-  llvm::Value* behind_each_other = llvm::concatenateVectors(b_, all);
-  llvm::SmallVector<int> from;
-  for (unsigned lane = 0; lane < lanes_; ++lane) {
-    for (unsigned part = 0; part < parts.size(); ++part) from.push_back(static_cast<int>(part * lanes_ + lane));
-  }
-  return b_.CreateShuffleVector(behind_each_other, from);
-}
-
-// Of `count` parts of each lane, one.
-llvm::Value* Writer::every(llvm::Value* wide, unsigned count, unsigned which) {
-  if (count == 1) return wide;
-  llvm::SmallVector<int> from;
-  for (unsigned lane = 0; lane < lanes_; ++lane) from.push_back(static_cast<int>(lane * count + which));
-  return b_.CreateShuffleVector(wide, from);
-}
-
 Vectors Writer::compute_bitcast(const Instruction& instruction) {
   const Vectors parts = vectors(instruction.getOperand(0));
   const Leaves leaves = leaves_of(instruction.getType(), layout_);
@@ -315,8 +278,9 @@ Vectors Writer::compute_bitcast(const Instruction& instruction) {
     return result;
   }
   const auto count = static_cast<unsigned>(leaves.size());
-  llvm::Value* wide = b_.CreateBitCast(interleave(parts), llvm::FixedVectorType::get(leaves[0].type, lanes_ * count));
-  for (unsigned i = 0; i < count; ++i) result.push_back(every(wide, count, i));
+  llvm::Value* wide =
+      b_.CreateBitCast(interleave(b_, parts), llvm::FixedVectorType::get(leaves[0].type, lanes_ * count));
+  for (unsigned i = 0; i < count; ++i) result.push_back(every(b_, wide, count, i));
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "metal/engine/meeting.h"
+#include "metal/lower/interleaving.h"
 #include "metal/lower/simd_writer.h"
 
 namespace anymps::metal::lower::simd {
@@ -120,14 +121,14 @@ bool Writer::write_matrix(llvm::StringRef operation, const llvm::CallInst& call)
   llvm::SmallVector<llvm::Value*> places;
   llvm::SmallVector<llvm::Type*> types;
   for (unsigned i = 0; i < 3; ++i) {
-    llvm::Value* pairs = interleave(vectors(call.getArgOperand(i)));
+    llvm::Value* pairs = interleave(b_, vectors(call.getArgOperand(i)));
     types.push_back(pairs->getType());
     places.push_back(variable(pairs->getType()));
     b_.CreateStore(pairs, places.back());
   }
   b_.CreateCall(product_of(*into_.getParent(), types), places);
   llvm::Value* result = b_.CreateLoad(types[2], places[2]);
-  Vectors parts = {every(result, 2, 0), every(result, 2, 1)};
+  Vectors parts = {every(b_, result, 2, 0), every(b_, result, 2, 1)};
   define(call, parts);
   return true;
 }
@@ -162,7 +163,7 @@ Vectors Writer::matrix_transfer(const llvm::CallInst& call, bool store) {
   const auto* along = llvm::dyn_cast<llvm::ConstantInt>(step_x);
   const bool neighbours = along != nullptr && along->isOne();
   Rows rows;
-  if (store) rows = rows_of(b_, interleave(vectors(call.getArgOperand(0))));
+  if (store) rows = rows_of(b_, interleave(b_, vectors(call.getArgOperand(0))));
   for (unsigned r = 0; r < kSize; ++r) {
     llvm::Value* place = b_.CreateGEP(type, start, b_.CreateMul(step_y, b_.getInt64(r)));
     if (neighbours) {

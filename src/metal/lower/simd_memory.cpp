@@ -6,6 +6,7 @@
 
 #include "metal/air/signature.h"
 #include "metal/engine/meeting.h"
+#include "metal/lower/interleaving.h"
 #include "metal/lower/simd_writer.h"
 
 namespace anymps::metal::lower::simd {
@@ -207,7 +208,7 @@ Vectors Writer::access_together(const Access& access, const llvm::Value* pointer
   llvm::Type* type = llvm::FixedVectorType::get(access.type(), lanes_ * access.count());
   const llvm::Align align = llvm::commonAlignment(access.align, access.element);
   if (access.store) {
-    llvm::Value* all = interleave(access.values);
+    llvm::Value* all = interleave(b_, access.values);
     llvm::Value* written = mask != nullptr ? b_.CreateMaskedStore(all, place, align, mask)
                                            : static_cast<llvm::Value*>(b_.CreateAlignedStore(all, place, align));
     keep_metadata(written, access.original);
@@ -217,7 +218,7 @@ Vectors Writer::access_together(const Access& access, const llvm::Value* pointer
                                       : static_cast<llvm::Value*>(b_.CreateAlignedLoad(type, place, align));
   keep_metadata(wide, access.original);
   Vectors result;
-  for (unsigned i = 0; i < access.count(); ++i) result.push_back(every(wide, access.count(), i));
+  for (unsigned i = 0; i < access.count(); ++i) result.push_back(every(b_, wide, access.count(), i));
   return result;
 }
 
@@ -270,7 +271,7 @@ Vectors Writer::all_parts(const Access& access, llvm::ArrayRef<llvm::Value*> pla
   }
   llvm::Value* all = llvm::concatenateVectors(b_, owned);
   Vectors result;
-  for (unsigned i = 0; i < access.count(); ++i) result.push_back(every(all, access.count(), i));
+  for (unsigned i = 0; i < access.count(); ++i) result.push_back(every(b_, all, access.count(), i));
   return result;
 }
 

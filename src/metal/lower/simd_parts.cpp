@@ -18,7 +18,6 @@ namespace {
 using llvm::Instruction;
 using Kind = Shape::Kind;
 
-constexpr std::uint64_t kLine = 64;
 // What is computed for each number that goes through memory must be worth it.
 constexpr std::size_t kWork = 4;
 constexpr std::size_t kWorkInLoops = 2;
@@ -237,7 +236,7 @@ class Taker {
     find_results();
     declare();
     move(last);
-    call(entry_before_, last);
+    call(last);
     return std::move(part_);
   }
 
@@ -321,7 +320,7 @@ class Taker {
     for (const Leaf& leaf : leaves_of(type, layout_)) {
       llvm::Type* stored = leaf.type->isIntegerTy(1) ? llvm::Type::getInt8Ty(context_) : leaf.type;
       part_->rows.push_back({stored, part_->bytes});
-      part_->bytes += llvm::alignTo(layout_.getTypeStoreSize(stored) * thread_.lanes, kLine);
+      part_->bytes += llvm::alignTo(layout_.getTypeStoreSize(stored) * thread_.lanes, Part::kAlignment);
     }
   }
 
@@ -338,7 +337,7 @@ class Taker {
         continue;
       }
       given.push_back(type);
-      if (part_->inputs[i] == Kind::kAffine) given.push_back(step_type(type));
+      if (part_->inputs[i] == Kind::kAffine) given.push_back(Part::step_type(type));
     }
     if (part_->masked) add_rows(llvm::Type::getInt1Ty(context_));
     llvm::SmallVector<llvm::Type*> left;
@@ -355,14 +354,7 @@ class Taker {
     part_->call = make(llvm::StructType::get(context_, left), types, kPart);
     part_->thread.function = make(llvm::Type::getVoidTy(context_), given, "part.thread");
     part_->thread.function->setLinkage(llvm::Function::InternalLinkage);
-    for (const char* attribute : {"denormal-fp-math", "denormal-fp-math-f32"}) {
-      if (!thread_.function->hasFnAttribute(attribute)) continue;
-      part_->thread.function->addFnAttr(thread_.function->getFnAttribute(attribute));
-    }
-  }
-
-  static llvm::Type* step_type(llvm::Type* type) {
-    return type->isPointerTy() ? llvm::Type::getInt64Ty(type->getContext()) : type;
+    copy_denormals(*thread_.function, *part_->thread.function);
   }
 
   llvm::Value* row(llvm::IRBuilder<>& b, unsigned index) {
@@ -453,19 +445,15 @@ class Taker {
     unsigned next = 0;
     for (unsigned i = 0; i < inputs_.size(); ++i) {
       llvm::Value*& made = inside_[inputs_[i]];
-      llvm::Type* type = inputs_[i]->getType();
       if (part_->inputs[i] == Kind::kVarying) {
-        made = read(b, type, next);
+        made = read(b, inputs_[i]->getType(), next);
         continue;
       }
       made = function->getArg(argument++);
       if (part_->inputs[i] == Kind::kUniform) continue;
-      llvm::Value* step = function->getArg(argument++);
-      llvm::Value* offset = b.CreateMul(b.CreateZExtOrTrunc(part_->thread.lane(), step->getType()), step);
-      made = type->isPointerTy() ? b.CreatePtrAdd(made, offset) : b.CreateAdd(made, offset);
+      made = Part::at(b, made, function->getArg(argument++), part_->thread.lane());
     }
     llvm::Value* takes_part = part_->masked ? read(b, b.getInt1Ty(), next) : nullptr;
-    const unsigned first_result = next;
     for (llvm::BasicBlock* block : region_.blocks) {
       block->removeFromParent();
       block->insertInto(function);
@@ -492,6 +480,7 @@ class Taker {
       b.CreateBr(region_.blocks[0]);
     }
     b.SetInsertPoint(end);
+    llvm::SmallVector<llvm::Value*> left;
     for (Instruction* result : results_) {
       llvm::Value* value = result;
       if (takes_part != nullptr) {
@@ -500,15 +489,14 @@ class Taker {
         phi->addIncoming(llvm::PoisonValue::get(result->getType()), entry);
         value = phi;
       }
-      lefts_.push_back(value);
+      left.push_back(value);
     }
-    unsigned at = first_result;
-    for (llvm::Value* value : lefts_) write(b, value, at);
+    for (llvm::Value* value : left) write(b, value, next);
     b.CreateRetVoid();
   }
 
-  void call(llvm::BasicBlock* before, llvm::BasicBlock* last) {
-    llvm::Instruction* end = before->getTerminator();
+  void call(llvm::BasicBlock* last) {
+    llvm::Instruction* end = entry_before_->getTerminator();
     llvm::IRBuilder<> b(end);
     llvm::CallInst* call = b.CreateCall(part_->call, inputs_);
     calls_.push_back(call);
@@ -520,7 +508,7 @@ class Taker {
     }
     b.CreateBr(region_.next);
     end->eraseFromParent();
-    for (llvm::PHINode& phi : region_.next->phis()) phi.replaceIncomingBlockWith(last, before);
+    for (llvm::PHINode& phi : region_.next->phis()) phi.replaceIncomingBlockWith(last, entry_before_);
   }
 
   const Thread& thread_;
@@ -533,7 +521,6 @@ class Taker {
   llvm::BasicBlock* entry_before_ = nullptr;  // what stays of the entry
   llvm::SmallVector<llvm::Value*> inputs_;
   llvm::SmallVector<Instruction*> results_;
-  llvm::SmallVector<llvm::Value*> lefts_;
   llvm::SmallPtrSet<const llvm::Value*, 16> seen_;
   llvm::DenseMap<const llvm::Value*, llvm::Value*> inside_;
   llvm::Value* begin_ = nullptr;

@@ -2,6 +2,8 @@
 // compute then fits the registers.
 #pragma once
 
+#include <llvm/IR/IRBuilder.h>
+
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -11,6 +13,18 @@
 namespace anymps::metal::lower::simd {
 
 struct Part {
+  static constexpr llvm::Align kAlignment = llvm::Align::Constant<64>();  // of each row
+
+  // A step is a number of the value's type, or bytes for a pointer.
+  static llvm::Type* step_type(llvm::Type* type) {
+    return type->isPointerTy() ? llvm::Type::getInt64Ty(type->getContext()) : type;
+  }
+  // So many steps from the first.
+  static llvm::Value* at(llvm::IRBuilder<>& b, llvm::Value* first, llvm::Value* step, llvm::Value* count) {
+    llvm::Value* offset = b.CreateMul(b.CreateZExtOrTrunc(count, step->getType()), step);
+    return first->getType()->isPointerTy() ? b.CreatePtrAdd(first, offset) : b.CreateAdd(first, offset);
+  }
+
   // What lies in memory, an element for each lane of the simdgroup: what lanes differ in.
   struct Row {
     llvm::Type* type;  // truths are bytes
@@ -25,8 +39,8 @@ struct Part {
   std::vector<Row> rows;           // of the inputs, of who takes part, of the results
   std::uint64_t bytes = 0;         // of all rows
   bool masked = false;             // perhaps not every lane takes part
-  llvm::Function* lanes =
-      nullptr;  // the code for many lanes, without the last argument; the writer's surroundings set it
+  // The code for many lanes, without the last argument; set before the thread is written.
+  llvm::Function* lanes = nullptr;
 };
 using Parts = std::vector<std::unique_ptr<Part>>;
 

@@ -142,8 +142,6 @@ class Writer {
   llvm::Value* divide(const llvm::BinaryOperator& division, llvm::Value* left, llvm::Value* right);
   void write_serially(const llvm::Instruction& instruction);
   void write_part(const llvm::CallInst& call, const Part& part);
-  llvm::Value* interleave(llvm::ArrayRef<llvm::Value*> parts);
-  llvm::Value* every(llvm::Value* wide, unsigned count, unsigned which);
 
   // -- memory
   void write_access(const llvm::Instruction& access);
