@@ -9,7 +9,7 @@ import os
 
 import torch
 
-from anymps import _profiler
+from anymps import _capture, _profiler
 
 
 def _load_library():
@@ -65,8 +65,6 @@ def attach() -> None:
     core._mps_get_name = module.device_name
     core._mps_get_core_count = module.core_count
     core._mps_host_alias_storage = module.host_alias_storage
-    core._mps_isCaptureEnabled = lambda: False
-    core._mps_isCapturing = lambda: False
     for name in (
         "_mps_ShaderLibrary",
         "_mps_PrecompiledShaderLibrary",
@@ -74,10 +72,15 @@ def attach() -> None:
         "_mps_loadMetalllib",
         "_mps_loadMetallibFromPath",
         "_mps_compileShader",
+        "_mps_isCaptureEnabled",
+        "_mps_isCapturing",
+        "_mps_startCapture",
+        "_mps_stopCapture",
     ):
         setattr(core, name, getattr(module, name))
     torch.UntypedStorage.__new__ = staticmethod(_storage_constructor(module))
     torch.backends.mps.is_available.cache_clear()
+    _capture.attach()
     _profiler.attach()
     atexit.register(module.drain_autograd_thread)
     if os.environ.get("ANYMPS_RUN"):

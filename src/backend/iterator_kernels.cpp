@@ -85,12 +85,11 @@ class IteratorLaunch {
     return tensor;
   }
 
-  IteratorLaunch(void* state, TensorIteratorBase& iterator)
-      : pipeline_(*static_cast<PipelineHandle*>(state)->pipeline) {
+  IteratorLaunch(void* state, TensorIteratorBase& iterator) : state_(*static_cast<PipelineHandle*>(state)) {
     for (int i = 0; i < iterator.ntensors(); ++i) bind(static_cast<unsigned>(i), iterator, i);
     next_ = static_cast<unsigned>(iterator.ntensors());
   }
-  explicit IteratorLaunch(void* state) : pipeline_(*static_cast<PipelineHandle*>(state)->pipeline) {}
+  explicit IteratorLaunch(void* state) : state_(*static_cast<PipelineHandle*>(state)) {}
 
   // Another tensor than the iterator's at this place.
   void replace(unsigned index, const at::Tensor& tensor) {
@@ -121,16 +120,16 @@ class IteratorLaunch {
 
   void over(std::uint64_t threads) {
     const auto group =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(threads, pipeline_.max_threads_per_threadgroup()));
-    run(pipeline_, encoding_, {narrowed(threads), 1, 1}, {group, 1, 1});
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(threads, state_.pipeline->max_threads_per_threadgroup()));
+    run(state_, encoding_, {narrowed(threads), 1, 1}, {group, 1, 1});
   }
   // The innermost dimension along x, all others along y.
   void over_rows(const TensorIteratorBase& iterator) {
     const auto inner = static_cast<std::uint64_t>(iterator.shape()[0]);
     const auto outer = static_cast<std::uint64_t>(iterator.numel()) / inner;
-    const auto most = static_cast<std::uint64_t>(pipeline_.max_threads_per_threadgroup());
+    const auto most = static_cast<std::uint64_t>(state_.pipeline->max_threads_per_threadgroup());
     const auto width = static_cast<std::uint32_t>(std::min(inner, most));
-    run(pipeline_, encoding_, {narrowed(inner), narrowed(outer), 1},
+    run(state_, encoding_, {narrowed(inner), narrowed(outer), 1},
         {width, static_cast<std::uint32_t>(std::min(outer, most / width)), 1});
   }
 
@@ -141,12 +140,10 @@ class IteratorLaunch {
       TORCH_CHECK(tensor.dim() == 0, "Passed CPU tensor to MPS op");
       return replace(index, narrow_scalar(iterator.tensor(i)));
     }
-    auto* address = static_cast<std::byte*>(iterator.data_ptr(i));
-    const auto* storage = static_cast<const std::byte*>(tensor.storage().data());
-    encoding_.set(index, address, tensor.storage().nbytes() - static_cast<std::size_t>(address - storage));
+    encoding_.set_in_storage(index, iterator.data_ptr(i), storage_of(tensor));
   }
 
-  metal::Pipeline& pipeline_;
+  const PipelineHandle& state_;
   Encoding encoding_;
   unsigned next_ = 0;
 };

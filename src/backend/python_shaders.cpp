@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/metal_capture.h"
 #include "backend/metal_door.h"
 
 namespace anymps::backend {
@@ -180,6 +181,10 @@ void bind_shaders(py::module_& module) {
              [](const std::string& path) { return std::make_shared<PrecompiledMetalShaderLibrary>(path); });
   module.def("take_validation_reports", &take_validation_reports);
   module.def("validate_launches", &validate_launches);
+  module.def("_mps_isCaptureEnabled", &capture_is_enabled);
+  module.def("_mps_isCapturing", &is_capturing);
+  module.def("_mps_startCapture", &start_capture);
+  module.def("_mps_stopCapture", &stop_capture, py::call_guard<py::gil_scoped_release>());
   module.def("_mps_compileShader",
              [](const std::string& source) { return std::make_shared<DynamicMetalShaderLibrary>(source); });
 }

@@ -2,8 +2,12 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "backend/details.h"
 #include "backend/memory.h"
+#include "backend/metal_capture.h"
 #include "backend/metal_door.h"
 #include "gpu/device.h"
 #include "gpu/trace.h"
@@ -26,6 +30,13 @@ void Encoding::set(unsigned index, void* pointer, std::size_t size) {
   launch.buffers[index] = pointer;
   launch.buffer_bytes[index] = size;
   launch.by_value &= ~(std::uint32_t{1} << index);
+  around[index] = {};
+}
+
+void Encoding::set_in_storage(unsigned index, void* pointer, const metal::Memory& storage) {
+  const auto before = static_cast<std::size_t>(static_cast<std::byte*>(pointer) - storage.base);
+  set(index, pointer, storage.bytes - std::min(before, storage.bytes));
+  around[index] = storage;
 }
 
 void Encoding::set_bytes(unsigned index, const void* given, std::size_t size) {
@@ -40,12 +51,15 @@ std::uint32_t narrowed(std::uint64_t value) {
   return static_cast<std::uint32_t>(value);
 }
 
-void run(metal::Pipeline& pipeline, Encoding& current, const metal::Size& threads, const metal::Size& group) {
+void run(const PipelineHandle& state, Encoding& current, const metal::Size& threads, const metal::Size& group) {
+  metal::Pipeline& pipeline = *state.pipeline;
   for (const std::uint32_t count : threads) {
     if (count == 0) return;
   }
   current.launch.validate = launches_are_validated();
   current.launch.is_device_memory = &in_heap;
+  std::optional<CapturedRun> captured;
+  if (is_capturing()) captured.emplace(state, current, threads, group);
   const std::uint64_t began_ns = gpu::Trace::detailed() ? gpu::Trace::now_ns() : 0;
   try {
     pipeline.launch(current.launch, threads, group);
@@ -55,6 +69,7 @@ void run(metal::Pipeline& pipeline, Encoding& current, const metal::Size& thread
   if (began_ns != 0) {
     note_shader(pipeline.signature().kernel, std::uint64_t{threads[0]} * threads[1] * threads[2], began_ns);
   }
+  if (captured) captured->end();
   if (current.errors) report_errors(*current.errors);
 }
 

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/metal_capture.h"
 #include "backend/metal_door.h"
 #include "backend/shader_launch.h"
 
@@ -36,6 +37,10 @@ MTLLibrary_t load(std::span<const std::byte> bytes, const std::string& otherwise
   }
 }
 
+void* address_of(const at::TensorBase& tensor) {
+  return storage_of(tensor).base + tensor.storage_offset() * static_cast<std::int64_t>(tensor.element_size());
+}
+
 // As PyTorch asks Metal for it on macOS 15: safe mathematics unless PYTORCH_MPS_FAST_MATH is set.
 metal::frontend::SourceOptions source_options() {
   static const bool fast_math = [] {
@@ -55,8 +60,8 @@ namespace at::native::mps {
 using namespace anymps::backend;  // NOLINT(google-build-using-namespace): the definitions below belong to both
 
 void* get_tensor_gpu_address(const at::TensorBase& tensor) {
-  return static_cast<std::byte*>(const_cast<void*>(tensor.storage().data())) +
-         tensor.storage_offset() * static_cast<std::int64_t>(tensor.element_size());
+  if (is_capturing()) note_reachable(storage_of(tensor));
+  return address_of(tensor);
 }
 
 MetalKernelFunction::MetalKernelFunction(MTLComputePipelineState_t state, MTLFunction_t function)
@@ -88,9 +93,7 @@ void MetalKernelFunction::setArg(unsigned idx, const at::TensorBase& t) {
   if (!t.is_cpu()) {
     TORCH_CHECK(t.is_mps(), "Placeholder storage has not been allocated on MPS device!");
     // A Mac binds the whole storage, with an offset.
-    const std::size_t before = static_cast<std::size_t>(t.storage_offset()) * t.element_size();
-    encoding(encoder).set(idx, get_tensor_gpu_address(t),
-                          t.storage().nbytes() - std::min(before, t.storage().nbytes()));
+    encoding(encoder).set_in_storage(idx, address_of(t), storage_of(t));
     return;
   }
   TORCH_CHECK(t.dim() == 0, "Passed CPU tensor to MPS op");
@@ -120,7 +123,7 @@ void MetalKernelFunction::dispatch(uint64_t length, std::optional<uint64_t> grou
   const uint64_t most = getMaxThreadsPerThreadgroup();
   const uint64_t group = group_size.value_or(std::min(length, most));
   TORCH_CHECK_VALUE(group <= most, "Threadgroup size exceeds ", most, " limit");
-  run(*handle(cps)->pipeline, encoding(encoder), {narrowed(length), 1, 1}, {narrowed(group), 1, 1});
+  run(*handle(cps), encoding(encoder), {narrowed(length), 1, 1}, {narrowed(group), 1, 1});
 }
 
 void MetalKernelFunction::dispatch(c10::ArrayRef<uint64_t> length, c10::OptionalArrayRef<uint64_t> group_size) {
@@ -138,7 +141,7 @@ void MetalKernelFunction::dispatch(c10::ArrayRef<uint64_t> length, c10::Optional
     size *= group_size->at(i);
   }
   TORCH_CHECK_VALUE(size <= most, "Threadgroup size exceeds ", most, " limit");
-  run(*handle(cps)->pipeline, encoding(encoder), threads, group);
+  run(*handle(cps), encoding(encoder), threads, group);
 }
 
 MetalShaderLibrary::~MetalShaderLibrary() {
@@ -208,10 +211,10 @@ std::pair<MTLComputePipelineState_t, MTLFunction_t> MetalShaderLibrary::getLibra
   const std::string key = fmt::format("{}:{}", lib, name);
   const auto found = cplMap.find(key);
   if (found != cplMap.end()) return found->second;
-  anymps::metal::LoadedLibrary& loaded = *handle_of_library(lib)->library;
-  TORCH_CHECK(loaded.has(name), "Failed to create function state object for: ", name);
+  const auto& loaded = handle_of_library(lib)->library;
+  TORCH_CHECK(loaded->has(name), "Failed to create function state object for: ", name);
   try {
-    auto* made = new PipelineHandle{loaded.pipeline(name)};
+    auto* made = new PipelineHandle{loaded->pipeline(name), loaded};
     return cplMap[key] = {made, made};
   } catch (const std::exception& error) {
     TORCH_CHECK(false, "Failed to created pipeline state object, error: ", error.what());

@@ -30,6 +30,7 @@ constexpr const char* kExamples = R"text(Examples:
   anymps run --fallback -m mypackage.train  operators that MPS lacks run on the CPU, as on a Mac
   anymps run --mac m2-8gb train.py          on the limits of that Mac; anymps macs lists them
   anymps trace train.py                     every operator and kernel: tables, and trace.json for Perfetto
+  anymps replay 0000-step.gputrace          run a captured Metal launch again, and compare
   anymps size train.py                      on which Macs would the run fit?
   anymps metal list kernels.metallib        what the functions of a Metal library ask for
   anymps env                                what a bug report needs
@@ -61,6 +62,7 @@ int run(const std::vector<std::string>& words) {
   Action chosen;
   add_run(app, chosen);
   add_trace(app, chosen);
+  add_replay(app, chosen);
   add_size(app, chosen);
   add_macs(app, chosen);
   add_metal(app, chosen);

@@ -27,15 +27,6 @@ Digest hash_of(const CacheKey::Parts& parts) {
 
 CacheKey::CacheKey(const Parts& parts) : digest_(hash_of(parts)) {}
 
-std::string CacheKey::hex() const {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * digest_.size());
-  for (const std::byte byte : digest_) {
-    text += kDigits[std::to_integer<std::size_t>(byte >> 4)];
-    text += kDigits[std::to_integer<std::size_t>(byte & std::byte{15})];
-  }
-  return text;
-}
+std::string CacheKey::hex() const { return hex_of(digest_); }
 
 }  // namespace anymps::gpu

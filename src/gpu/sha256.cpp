@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string_view>
 
 namespace anymps::gpu {
 namespace {
@@ -87,6 +88,17 @@ Digest Sha256::finish() {
   Digest digest;
   for (std::size_t i = 0; i < state_.size(); ++i) put_big_endian(state_[i], digest.data() + 4 * i);
   return digest;
+}
+
+std::string hex_of(const Digest& digest) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * digest.size());
+  for (const std::byte byte : digest) {
+    text += kDigits[std::to_integer<std::size_t>(byte >> 4)];
+    text += kDigits[std::to_integer<std::size_t>(byte & std::byte{15})];
+  }
+  return text;
 }
 
 }  // namespace anymps::gpu

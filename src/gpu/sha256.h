@@ -5,10 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace anymps::gpu {
 
 using Digest = std::array<std::byte, 32>;
+
+// In lower case.
+std::string hex_of(const Digest& digest);
 
 class Sha256 {
  public:

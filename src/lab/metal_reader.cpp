@@ -47,7 +47,7 @@ std::string find_library() {
 }
 
 std::string how_it_ended(const std::string& verb, const ChildResult& child) {
-  const char* what = verb == "run" ? "running it" : verb == "check" ? "checking it" : "reading it";
+  const char* what = verb == "run" || verb == "replay" ? "running it" : verb == "check" ? "checking it" : "reading it";
   if (child.signal == SIGXCPU) return fmt::format("{} took more than {} s", what, kSeconds);
   if (child.signal != 0) return fmt::format("{} ended by {}", what, signal_name(child.signal));
   return fmt::format("{} ended with status {}", what, child.exit_code);

@@ -6,8 +6,11 @@
 #include <stdexcept>
 
 #include "gpu/executor.h"
+#include "metal/capture/writer.h"
 #include "metal/engine/reports.h"
 #include "metal/frontend/program.h"
+#include "metal/library/metallib_writer.h"
+#include "metal/tool/function_signature.h"
 
 namespace anymps::metal {
 namespace {
@@ -45,12 +48,17 @@ class LibraryOfBytes final : public KeepingLibrary {
     const FunctionEntry* function = library_.find(kernel);
     return function != nullptr && function->type == FunctionType::kKernel;
   }
+  std::vector<std::byte> metallib_of(const std::string& kernel) const override {
+    return write_metallib(std::span(&entry(kernel), 1));
+  }
+  std::string_view source() const override { return {}; }
 
  private:
-  std::shared_ptr<Pipeline> make(const std::string& kernel) override {
+  std::shared_ptr<Pipeline> make(const std::string& kernel) override { return make_chosen_pipeline(entry(kernel), {}); }
+  const FunctionEntry& entry(const std::string& kernel) const {
     const FunctionEntry* function = library_.find(kernel);
     if (function == nullptr) throw std::invalid_argument("there is no kernel " + kernel);
-    return make_chosen_pipeline(*function, {});
+    return *function;
   }
 
   const Metallib library_;
@@ -64,6 +72,12 @@ class LibraryOfSource final : public KeepingLibrary {
   bool has(const std::string& kernel) const override {
     return std::ranges::find(program_.kernels(), kernel) != program_.kernels().end();
   }
+  std::vector<std::byte> metallib_of(const std::string& kernel) const override {
+    const std::vector<std::byte> air = program_.air_of(kernel);
+    const FunctionEntry function = entry_of(kernel, air);
+    return write_metallib(std::span(&function, 1));
+  }
+  std::string_view source() const override { return program_.source(); }
 
  private:
   std::shared_ptr<Pipeline> make(const std::string& kernel) override {
@@ -87,6 +101,9 @@ class OurDoor final : public Door {
   }
   void set_executor(gpu::Executor* executor) override { gpu::set_executor(executor); }
   std::vector<ValidationReport> take_validation_reports() override { return engine::take_published(); }
+  std::unique_ptr<Capture> capture(const std::string& folder, const CaptureFacts& facts) override {
+    return write_capture(folder, facts);
+  }
 };
 
 }  // namespace

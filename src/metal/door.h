@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "metal/capture/capture.h"
 #include "metal/frontend/source.h"
 #include "metal/pipeline.h"
 
@@ -26,6 +27,9 @@ class LoadedLibrary {
   // Throws std::exception where there is no such kernel or it cannot be run. Thread-safe; the same name gives the same
   // pipeline.
   virtual std::shared_ptr<Pipeline> pipeline(const std::string& kernel) = 0;
+  // A library with this kernel alone, and the source that it was compiled from; empty where it came from none.
+  virtual std::vector<std::byte> metallib_of(const std::string& kernel) const = 0;
+  virtual std::string_view source() const = 0;
 };
 
 class Door {
@@ -39,10 +43,12 @@ class Door {
   virtual void set_executor(gpu::Executor* executor) = 0;
   // What the sanitiser found since the last call, in launches that did not collect it themselves.
   virtual std::vector<ValidationReport> take_validation_reports() = 0;
+  // Begins a capture in a folder that is not there yet. Throws std::exception where it cannot be made.
+  virtual std::unique_ptr<Capture> capture(const std::string& folder, const CaptureFacts& facts) = 0;
 };
 
 // Changes with every change of the classes above: both sides are built together, or not used together.
-inline constexpr unsigned kDoorVersion = 5;
+inline constexpr unsigned kDoorVersion = 6;
 // The library's only symbol of ours: the door, or nullptr for another version.
 inline constexpr char kDoorSymbol[] = "anymps_metal_door";
 using OpenDoor = Door* (*)(unsigned version);

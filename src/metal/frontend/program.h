@@ -19,6 +19,7 @@ class Program {
 
   const std::vector<std::string>& kernels() const { return kernels_; }
   const std::string& warnings() const { return warnings_; }
+  const std::string& source() const { return source_; }
 
   // A module of AIR with this kernel, as bitcode. Throws CompileError for what is found only then: an undefined symbol.
   std::vector<std::byte> air_of(const std::string& kernel) const;

@@ -10,4 +10,15 @@ Signature read_signature(const FunctionEntry& function) {
   return read_signature(*read_module(context, function.bitcode, function.name), function.name);
 }
 
+FunctionEntry entry_of(const std::string& kernel, std::span<const std::byte> air) {
+  FunctionEntry function;
+  function.name = kernel;
+  function.bitcode = air;
+  const Signature signature = read_signature(function);
+  const auto narrow = [](unsigned number) { return static_cast<std::uint16_t>(number); };
+  function.versions = {narrow(signature.air.major), narrow(signature.air.minor), narrow(signature.metal.major),
+                       narrow(signature.metal.minor)};
+  return function;
+}
+
 }  // namespace anymps::metal

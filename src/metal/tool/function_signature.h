@@ -1,5 +1,9 @@
-// The signature of a function of a library.
+// The signature of a function of a library, and the entry for a function.
 #pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
 
 #include "metal/air/signature.h"
 #include "metal/library/metallib.h"
@@ -8,5 +12,8 @@ namespace anymps::metal {
 
 // Throws AirError.
 Signature read_signature(const FunctionEntry& function);
+
+// The entry of a kernel that was compiled here; `air` must outlive it. Throws AirError.
+FunctionEntry entry_of(const std::string& kernel, std::span<const std::byte> air);
 
 }  // namespace anymps::metal

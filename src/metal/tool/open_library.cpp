@@ -48,14 +48,8 @@ OpenedLibrary compile(const std::string& file, SourceOptions options, std::span<
   std::vector<std::vector<std::byte>> modules;
   std::vector<FunctionEntry> functions;
   for (const std::string& name : chosen(program, file, kernels)) {
-    FunctionEntry& function = functions.emplace_back();
-    function.name = name;
     modules.push_back(program.air_of(name));
-    function.bitcode = modules.back();
-    const Signature signature = read_signature(function);
-    const auto narrow = [](unsigned number) { return static_cast<std::uint16_t>(number); };
-    function.versions = {narrow(signature.air.major), narrow(signature.air.minor), narrow(signature.metal.major),
-                         narrow(signature.metal.minor)};
+    functions.push_back(entry_of(name, modules.back()));
   }
   return {Metallib::from_bytes(write_metallib(functions)), program.warnings()};
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <memory>
 
 #include "metal/engine/compiler.h"
@@ -16,6 +15,7 @@
 #include "metal/tool/function_signature.h"
 #include "metal/tool/launch_request.h"
 #include "metal/tool/npy.h"
+#include "metal/tool/number_json.h"
 #include "metal/tool/reports_json.h"
 
 namespace anymps::metal {
@@ -97,16 +97,6 @@ Launch launch_of(const LaunchRequest& request, std::vector<Bound>& bound, const 
   return launch;
 }
 
-// Metal's own words for what JSON has none for.
-json::Value json_of(Number number) {
-  if (const auto* whole = std::get_if<std::int64_t>(&number)) return *whole;
-  if (const auto* whole = std::get_if<std::uint64_t>(&number)) return *whole;
-  const double value = std::get<double>(number);
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  return value;
-}
-
 void write_file(const Buffer& buffer, const std::string& file) {
   if (!file.ends_with(".npy")) return write_bytes(file, buffer.memory.bytes());
   NpyArray array{.scalar = buffer.type.scalar, .shape = buffer.shape, .bytes = {}};
@@ -118,7 +108,7 @@ void write_file(const Buffer& buffer, const std::string& file) {
   write_npy(file, array);
 }
 
-json::Object json_of(const Bound& bound, std::size_t shown) {
+json::Object output_of(const Bound& bound, std::size_t shown) {
   const Buffer& buffer = *bound.buffer;
   const std::size_t size = size_of(buffer.type.scalar);
   const std::vector<std::byte> scalars = scalars_of(buffer.type, buffer.memory.bytes());
@@ -145,7 +135,7 @@ json::Array take_outputs(const LaunchRequest& request, const std::vector<Bound>&
     if (found == bound.end() || !found->buffer) {
       throw RequestError("--out " + std::to_string(binding) + ": no buffer is bound there");
     }
-    json::Object output = json_of(*found, file.empty() ? found->buffer->memory.size() : kShown);
+    json::Object output = output_of(*found, file.empty() ? found->buffer->memory.size() : kShown);
     if (!file.empty()) {
       write_file(*found->buffer, file);
       output["file"] = json::fixUTF8(file);
@@ -154,7 +144,7 @@ json::Array take_outputs(const LaunchRequest& request, const std::vector<Bound>&
   }
   for (const Bound& place : bound) {
     if (request.outputs.empty() && place.buffer && may_be_written(*place.argument)) {
-      outputs.push_back(json_of(place, kShown));
+      outputs.push_back(output_of(place, kShown));
     }
   }
   return outputs;

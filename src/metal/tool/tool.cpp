@@ -20,6 +20,7 @@
 #include "metal/tool/file_bytes.h"
 #include "metal/tool/list.h"
 #include "metal/tool/open_library.h"
+#include "metal/tool/replay.h"
 #include "metal/tool/request_error.h"
 #include "metal/tool/run.h"
 #include "metal/tool/verify.h"
@@ -103,6 +104,25 @@ std::string compile(const Request& request) {
   return text;
 }
 
+std::string capture(const Request& request) { return capture_as_json(request.words[1]); }
+
+std::string replay(const Request& request) {
+  ReplayOptions options;
+  std::vector<std::size_t> numbers;
+  for (const std::string& word : std::span(request.words).subspan(2)) {
+    if (word == "validate") {
+      options.validate = true;
+    } else if (word == "source") {
+      options.from_source = true;
+    } else if (word.starts_with("tolerance=")) {
+      options.tolerance = std::stod(word.substr(word.find('=') + 1));
+    } else {
+      numbers.push_back(std::stoull(word));
+    }
+  }
+  return replay_as_json(request.words[1], numbers, options);
+}
+
 struct Verb {
   std::string_view name;
   std::size_t fewest_words;  // the verb's own name among them
@@ -117,6 +137,8 @@ constexpr std::array kVerbs = {
     Verb{"check", 4, 4, check},
     Verb{"compile", 3, 3, compile},
     Verb{"run", 3, static_cast<std::size_t>(-1), run},
+    Verb{"capture", 2, 2, capture},
+    Verb{"replay", 3, static_cast<std::size_t>(-1), replay},
 };
 
 // Words between the verb and the file that begin with a dash are the compiler's.

@@ -19,6 +19,9 @@ using AnympsMetalSink = void (*)(void* state, const char* text, std::size_t size
 //                           bytes, and the compiler's warnings
 //   run FILE KERNEL [KEY=VALUE...]
 //                           launches one kernel (run.h), and gives what it wrote as JSON
+//   capture FOLDER          what a capture holds (replay.h), as JSON
+//   replay FOLDER [validate] [source] [tolerance=T] NUMBER...
+//                           runs those of its launches again
 // A FILE that ends in .metal is source, which is compiled; between the verb and the file may stand -IFOLDER,
 // -DNAME=VALUE and -ffast-math, for its compiler. Returns 0 and hands the answer to the sink, in any number of pieces;
 // or 2, and what was handed over is one line that says what was refused and why; or 4, and it is what the compiler

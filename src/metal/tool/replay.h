@@ -1,0 +1,26 @@
+// Launches of a capture, run again.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace anymps::metal {
+
+// {"version", "device", ..., "operators", "launches": [{"launch", "kernel", "threads", "group", "source",
+// "captured_ms", "bytes"}]}: what a capture holds.
+std::string capture_as_json(const std::string& folder);
+
+// {"launches": [{"launch", "kernel", "threads", "group", "outcome", "captured_ms", "ms", "buffers": [...], "reports":
+// [...]} or {"launch", "kernel", "refusal"}]} of those numbers. Each launch gets the buffers that it had, and what it
+// leaves in them is compared with what was captured. `outcome` is "equal" to the bit, "close", "differs", or "not
+// compared" where the captured launch did not end; `buffers` are those with other bytes.
+struct ReplayOptions {
+  double tolerance = 0;      // by which floats may differ, as a part of the larger one
+  bool validate = false;     // with the sanitiser
+  bool from_source = false;  // compiles the source in the folder, which may have been changed
+};
+std::string replay_as_json(const std::string& folder, std::span<const std::size_t> numbers,
+                           const ReplayOptions& options);
+
+}  // namespace anymps::metal
