@@ -52,7 +52,7 @@ class _Memory:
         result["dropped"] = dropped
         if overwritten:
             warnings.warn(
-                f"anymps.memory.snapshot: {overwritten} events that max_entries has room for were overwritten in the trace",
+                f"anymps.memory.snapshot: {overwritten} events that max_entries has room for were lost from the trace",
                 stacklevel=2,
             )
         if path is not None:
