@@ -7,6 +7,8 @@ import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function, schedule, tensorboard_trace_handler
 
+MPS = int(torch.autograd.DeviceType.MPS)
+
 SLOW = """
 #include <metal_stdlib>
 using namespace metal;
@@ -168,9 +170,8 @@ def test_the_trace_has_the_devices_memory(tmp_path):
         kept.append(torch.randn(1000, device="mps"))
     prof.export_chrome_trace(str(tmp_path / "trace.json"))
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
-    mps = int(torch._C._autograd.DeviceType.MPS)
     memory = [event["args"] for event in events if event.get("name") == "[memory]"]
-    memory = [args for args in memory if args["Device Type"] == mps]
+    memory = [args for args in memory if args["Device Type"] == MPS]
     total = before
     for args in memory:
         total += args["Bytes"]
@@ -242,7 +243,7 @@ def test_a_training_loop_for_tensorboard(tmp_path):
         assert len(steps) == 2
         kernels = [event["name"] for event in events if event.get("cat") == "kernel"]
         assert kernels.count("aten::linear") == 4
-        assert any(event.get("name") == "[memory]" for event in events)
+        assert any(event.get("name") == "[memory]" and event["args"]["Device Type"] == MPS for event in events)
         assert any(event.get("cat") == "python_function" and "Linear" in event["name"] for event in events)
 
 
