@@ -109,15 +109,15 @@ class History {
     return numbers;
   }
 
-  // What is left are the stacks of events that a snapshot may show, and of what lives. The room doubles with what
-  // lives, so that each stack is looked at a few times in all.
+  // What is left are the stacks of events that a snapshot may show, and of what lives. The room grows with these by a
+  // part, so that each stack is looked at a few times in all.
   void forget_the_dead() {
     const std::unordered_set<std::uint64_t> alive = living(books().books());
     const std::uint64_t recent = std::max<std::uint64_t>(max_entries_, kLeastRecent);
     std::erase_if(stacks_, [&](const auto& entry) {
       return entry.first + recent <= last_number_ && !alive.contains(entry.first);
     });
-    room_ = 2 * std::max<std::size_t>(stacks_.size(), kLeastRecent);
+    room_ = stacks_.size() + std::max<std::size_t>(stacks_.size() / 4, kLeastRecent);
   }
 
   // Taken before the books' lock, never after it.
