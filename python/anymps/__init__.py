@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
+from anymps._memory import memory
 from anymps._metallib import load_metallib, validate_metallib
 from anymps._recorder import epoch, step
 from anymps._validation import validating, validation_reports
@@ -71,14 +72,3 @@ def in_heap(tensor) -> bool:
     from anymps import _C
 
     return _C.in_heap(tensor)
-
-
-def memory() -> dict[str, int]:
-    """The device's memory in bytes, now and at its peak since `torch.accelerator.reset_peak_memory_stats()`.
-
-    `tensors` and `driver` are what `torch.mps` reports. `with_temporaries` adds what CPU kernels take while they run; a
-    Mac's kernels take others. `this_machine` is what all of it takes here. `allocations` and `frees` are counts.
-    """
-    from anymps import _C
-
-    return _C.memory()

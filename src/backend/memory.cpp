@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "backend/call_site.h"
+#include "backend/memory_history.h"
 #include "gpu/device.h"
 #include "gpu/trace.h"
 #include "gpu/unified_memory.h"
@@ -35,7 +36,12 @@ auto refusing(std::size_t bytes, Call call) {
   } catch (const gpu::OutOfMemory& error) {
     if (auto* trace = gpu::Trace::current()) {
       trace->record(gpu::TraceKind::kOutOfMemory, 0, trace->intern(call_site()), bytes,
-                    memory().ledger().allocated_bytes());
+                    memory().ledger().allocated_bytes(), stack_of_allocation());
+    }
+    if (c10::memoryProfilingEnabled()) {
+      const gpu::Ledger& books = memory().ledger();
+      c10::reportOutOfMemoryToProfiler(static_cast<std::int64_t>(bytes), books.allocated_bytes(),
+                                       books.reserved_bytes(), kMpsDevice);
     }
     TORCH_CHECK(false, error.what());
   } catch (const std::invalid_argument& error) {
@@ -43,9 +49,27 @@ auto refusing(std::size_t bytes, Call call) {
   }
 }
 
-void* take_tensor(std::size_t bytes) {
-  void* block = refusing(bytes, [bytes](gpu::UnifiedMemory& from) { return from.allocate(bytes); });
+// Tells torch.profiler, where it asks for memory, that these bytes are a tensor's now, or none's where they are
+// negative. Sizes are the books', so that the profiler's totals are torch.mps's.
+void report(void* data, std::int64_t bytes) {
+  const gpu::Ledger& books = memory().ledger();
+  c10::reportMemoryUsageToProfiler(data, bytes, books.allocated_bytes(), books.reserved_bytes(), kMpsDevice);
+}
+
+std::int64_t counted_bytes(const gpu::Ledger::Buffer& entry) {
+  return static_cast<std::int64_t>(gpu::Ledger::placement(entry).size);
+}
+
+// A buffer stands in the books from here on.
+void note_taken(void* data, const gpu::Ledger::Buffer& entry) {
   note_peaks();
+  if (c10::memoryProfilingEnabled()) report(data, counted_bytes(entry));
+}
+
+void* take_tensor(std::size_t bytes) {
+  const std::uint64_t stack = stack_of_allocation();
+  void* block = refusing(bytes, [=](gpu::UnifiedMemory& from) { return from.allocate(bytes, stack); });
+  note_taken(block, *gpu::UnifiedMemory::entry(block));
   return block;
 }
 
@@ -53,7 +77,16 @@ void* take_temporary(std::size_t bytes) {
   return refusing(bytes, [bytes](gpu::UnifiedMemory& from) { return from.allocate_temporary(bytes); });
 }
 
-void heap_deleter(void* block) { memory().free(block); }
+void heap_deleter(void* block) {
+  if (c10::memoryProfilingEnabled()) {
+    const gpu::Ledger::Buffer* entry = gpu::UnifiedMemory::entry(block);
+    const std::int64_t bytes = entry != nullptr ? counted_bytes(*entry) : 0;
+    memory().free(block);
+    if (entry != nullptr) report(block, -bytes);
+    return;
+  }
+  memory().free(block);
+}
 
 class MpsAllocator final : public c10::DeviceAllocator {
  public:
@@ -189,7 +222,11 @@ struct Foreign {
   c10::DataPtr pointer;
   gpu::Ledger::Buffer* entry;
 
-  ~Foreign() { memory().ledger().free(entry); }
+  ~Foreign() {
+    const std::int64_t bytes = counted_bytes(*entry);
+    memory().ledger().free(entry);
+    if (c10::memoryProfilingEnabled()) report(pointer.get(), -bytes);
+  }
 };
 
 }  // namespace
@@ -232,14 +269,19 @@ c10::DataPtr adopt(c10::DataPtr pointer, std::size_t bytes) {
   void* data = pointer.get();
   if (data == nullptr) return {nullptr, nullptr, &c10::detail::deleteNothing, kMpsDevice};
   if (in_heap(data) && pointer.get_context() == data) {
-    refusing(bytes, [data](gpu::UnifiedMemory& from) { from.adopt(data); });
-    note_peaks();
+    if (gpu::UnifiedMemory::entry(data) == nullptr) {
+      const std::uint64_t stack = stack_of_allocation();
+      refusing(bytes, [=](gpu::UnifiedMemory& from) { from.adopt(data, stack); });
+      note_taken(data, *gpu::UnifiedMemory::entry(data));
+    }
     const c10::DeleterFnPtr deleter = pointer.get_deleter();
     void* context = pointer.release_context();
     return {data, context, deleter, kMpsDevice};
   }
+  const std::uint64_t stack = stack_of_allocation();
   gpu::Ledger::Buffer* entry = refusing(
-      bytes, [bytes](gpu::UnifiedMemory& from) { return from.ledger().allocate(std::max<std::size_t>(bytes, 1)); });
+      bytes, [=](gpu::UnifiedMemory& from) { return from.ledger().allocate(std::max<std::size_t>(bytes, 1), stack); });
+  note_taken(data, *entry);
   auto* foreign = new Foreign{std::move(pointer), entry};
   return {data, foreign, [](void* context) { delete static_cast<Foreign*>(context); }, kMpsDevice};
 }

@@ -13,6 +13,7 @@
 #include "backend/alias.h"
 #include "backend/call_site.h"
 #include "backend/details.h"
+#include "backend/python_memory.h"
 #include "backend/python_shaders.h"
 #include "backend/registration.h"
 #include "gpu/device.h"
@@ -92,21 +93,6 @@ c10::Storage new_storage(std::size_t bytes) {
   return c10::Storage(c10::Storage::use_byte_size_t(), bytes, mps_allocator(), /*resizable=*/true);
 }
 
-py::dict memory() {
-  const MemoryUse use = memory_use();
-  py::dict result;
-  result["tensors"] = use.allocated.current;
-  result["tensors_peak"] = use.allocated.peak;
-  result["with_temporaries"] = use.with_temporaries;
-  result["with_temporaries_peak"] = use.with_temporaries_peak;
-  result["driver"] = use.reserved.current;
-  result["driver_peak"] = use.reserved.peak;
-  result["this_machine"] = use.resident;
-  result["allocations"] = use.allocations;
-  result["frees"] = use.frees;
-  return result;
-}
-
 void record(std::uint32_t kind, const std::string& name, const std::string& site, std::uint64_t a, std::uint64_t b) {
   if (auto* trace = gpu::Trace::current()) {
     trace->record(static_cast<gpu::TraceKind>(kind), trace->intern(name), trace->intern(site), a, b);
@@ -162,6 +148,5 @@ PYBIND11_MODULE(_C, m) {
   m.def("call_site", &ab::call_site);
   m.def("set_package_folders", [](std::vector<std::string> folders) { ab::package_folders() = std::move(folders); });
   ab::bind_shaders(m);
-  m.def("memory", &ab::memory);
-  m.def("memory_limit", &ab::memory_limit);
+  ab::bind_memory(m);
 }

@@ -1,5 +1,7 @@
 #include "gpu/ledger.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -21,6 +23,11 @@ constexpr std::size_t kLargeHeap = 32 * kMiB;
 constexpr std::size_t kXLargeHeap = 1024 * kMiB;
 constexpr double kHighWatermarkBound = 2.0;
 
+// Where the first heap lies, so that no buffer has the address 0; and the steps in which heaps lie. Addresses stay
+// below 2^53 for as long as anybody looks at them: the viewer of snapshots keeps them as floating-point numbers.
+constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 32;
+constexpr std::size_t kAddressStep = 2 * kMiB;
+
 // Metal's, not verified (see the header).
 constexpr std::size_t kVmPage = 16384;
 
@@ -40,21 +47,33 @@ class Ledger::Buffer {
   std::size_t requested = 0;
   std::size_t offset = 0;
   std::uint64_t id = 0;
+  std::uint64_t stack = 0;
   std::uint64_t freed_at = 0;  // the pool's count of requests then: its age is what was asked for since
   std::uint32_t uses = 0;
+  bool in_use = false;
 };
 
 struct Ledger::HeapRecord {
-  HeapRecord(std::size_t bytes, bool splits, std::uint64_t number, Pool& owner)
-      : size(bytes), is_split(splits), id(number), pool(owner), gaps(bytes), available(gaps.largest(kVmPage)) {}
+  HeapRecord(std::size_t bytes, bool splits, std::uint64_t number, std::uint64_t place, std::uint64_t asked_by,
+             Pool& owner)
+      : size(bytes),
+        is_split(splits),
+        id(number),
+        address(place),
+        stack(asked_by),
+        pool(owner),
+        gaps(bytes),
+        available(gaps.largest(kVmPage)) {}
 
   const std::size_t size;
   const bool is_split;  // for several buffers, or made for one
   const std::uint64_t id;
+  const std::uint64_t address;
+  const std::uint64_t stack;
   Pool& pool;
   Gaps gaps;
   std::size_t available;
-  std::size_t buffers = 0;
+  std::map<std::size_t, const Buffer*> buffers;  // by offset
 };
 
 struct Ledger::Pool {
@@ -81,6 +100,7 @@ struct Ledger::Pool {
 struct Ledger::Request {
   std::size_t size;
   std::size_t requested;
+  std::uint64_t stack;
   Pool& pool;
   bool has_memory_pressure;
   Buffer* buffer = nullptr;
@@ -91,7 +111,8 @@ Ledger::Ledger(const Mac& mac, double high_watermark, double low_watermark, std:
       verbosity_(tell ? verbosity : 0),
       tell_(std::move(tell)),
       small_(std::make_unique<Pool>(true)),
-      large_(std::make_unique<Pool>(false)) {
+      large_(std::make_unique<Pool>(false)),
+      next_address_(kFirstAddress) {
   set_high_watermark(high_watermark);
   set_low_watermark(low_watermark);
   if ((verbosity_ & kProfiling) != 0) {
@@ -149,13 +170,14 @@ std::size_t Ledger::low_watermark_value() const {
   return limit > reserved ? (limit - reserved) / kMiB : 0;
 }
 
-Ledger::Buffer* Ledger::allocate(std::size_t bytes) {
+Ledger::Buffer* Ledger::allocate(std::size_t bytes, std::uint64_t stack) {
   if (bytes >= mac_.max_buffer) throw InvalidBufferSize("Invalid buffer size: " + format_bytes(bytes));
   const std::size_t size = round_up(bytes, kBufferStep);
   std::lock_guard lock(mutex_);
   Pool& pool = size <= kMaxSmallAlloc ? *small_ : *large_;
   Request request{.size = size,
                   .requested = bytes,
+                  .stack = stack,
                   .pool = pool,
                   .has_memory_pressure = !pool.is_small && low_watermark_value() == 0};
   if (!take_cached(request)) {
@@ -168,8 +190,11 @@ Ledger::Buffer* Ledger::allocate(std::size_t bytes) {
   }
   Buffer* buffer = request.buffer;
   ++buffer->uses;
+  buffer->in_use = true;
+  buffer->stack = stack;
   allocated_.increase(buffer->size);
   publish();
+  note(TraceKind::kAlloc, buffer->heap->address + buffer->offset, bytes, stack);
   return buffer;
 }
 
@@ -222,9 +247,11 @@ Ledger::HeapRecord& Ledger::heap_for(Request& request) {
     size = round_up(request.size, kRoundLarge);
     is_split = false;
   }
-  auto* heap = new HeapRecord(size, is_split, ++heap_counter_, pool);
+  auto* heap = new HeapRecord(size, is_split, ++heap_counter_, next_address_, request.stack, pool);
+  next_address_ += round_up(size, kAddressStep);
   reserved_.increase(size);
   publish();
+  note(TraceKind::kHeapAlloc, heap->address, size, request.stack);
   if ((verbosity_ & kAllocations) != 0) {
     tell_("Allocated shared heap #" + std::to_string(heap->id) + " of size " + format_bytes(size) + " (#heaps: " +
           std::to_string(pool.heaps.size() + 1) + ", current allocated: " + format_bytes(reserved_bytes()) + ")");
@@ -244,7 +271,7 @@ bool Ledger::make_buffer(Request& request) {
   buffer->heap = &heap;
   buffer->offset = heap.gaps.take(request.size).value();
   buffer->id = ++buffer_counter_;
-  ++heap.buffers;
+  heap.buffers.emplace(buffer->offset, buffer);
   heap.available = heap.gaps.largest(kVmPage);
   pool.heaps.insert(&heap);
   pool.buffer_bytes += request.size;
@@ -263,6 +290,8 @@ void Ledger::free(Buffer* buffer) noexcept {
   Pool& pool = buffer->heap->pool;
   allocated_.decrease(buffer->size);
   publish();
+  note(TraceKind::kFree, buffer->heap->address + buffer->offset, buffer->requested, buffer->stack);
+  buffer->in_use = false;
   buffer->freed_at = pool.requests;
   pool.cached.push(buffer);
   pool.cached_bytes += buffer->size;
@@ -278,7 +307,7 @@ void Ledger::release(Buffer* buffer, bool with_empty_heap) {
   pool.heaps.erase(heap);
   heap->gaps.give(buffer->offset, buffer->size);
   heap->available = heap->gaps.largest(kVmPage);
-  --heap->buffers;
+  heap->buffers.erase(buffer->offset);
   if (tells(kReleases, pool)) {
     tell_("Released buffer #" + std::to_string(buffer->id) + " of size " + format_bytes(buffer->size) + " from heap #" +
           std::to_string(heap->id) + " (heap size: " + format_bytes(heap->available) +
@@ -286,12 +315,13 @@ void Ledger::release(Buffer* buffer, bool with_empty_heap) {
           ", retain#: 1, gc#: " + std::to_string(pool.requests - buffer->freed_at) + ")");
   }
   delete buffer;
-  if (!with_empty_heap || heap->buffers != 0) {
+  if (!with_empty_heap || !heap->buffers.empty()) {
     pool.heaps.insert(heap);
     return;
   }
   reserved_.decrease(heap->size);
   publish();
+  note(TraceKind::kHeapFree, heap->address, heap->size);
   if ((verbosity_ & kReleases) != 0) {
     tell_("Released heap #" + std::to_string(heap->id) + " of size " + format_bytes(heap->size) +
           " (current allocated: " + format_bytes(reserved_bytes()) + ", retain#: 1)");
@@ -425,7 +455,42 @@ void Ledger::reset_accumulated() {
 }
 
 Ledger::Placement Ledger::placement(const Buffer& buffer) {
-  return {buffer.size, buffer.heap->id, buffer.heap->size, buffer.offset, buffer.heap->pool.is_small};
+  return {buffer.size,         buffer.heap->id, buffer.heap->size, buffer.offset, buffer.heap->pool.is_small,
+          buffer.heap->address};
+}
+
+void Ledger::record_events(bool on) {
+  std::lock_guard lock(mutex_);
+  recording_ = on;
+  if (on) events_ = 0;
+}
+
+// Under the lock, so that the trace has the changes in their order.
+void Ledger::note(TraceKind kind, std::uint64_t address, std::size_t bytes, std::uint64_t stack) noexcept {
+  if (!recording_) return;
+  if (Trace* trace = Trace::current()) {
+    trace->record(kind, 0, 0, address, bytes, stack);
+    ++events_;
+  }
+}
+
+Ledger::Books Ledger::books() const {
+  std::lock_guard lock(mutex_);
+  const Trace* trace = Trace::current();
+  Books books{.heaps = {}, .events = events_, .trace_end = trace != nullptr ? trace->written() : 0};
+  for (const Pool* pool : {small_.get(), large_.get()}) {
+    for (const HeapRecord* heap : pool->heaps) {
+      Books::Segment& segment =
+          books.heaps.emplace_back(Books::Segment{heap->address, heap->size, heap->stack, pool->is_small, {}});
+      segment.buffers.reserve(heap->buffers.size());
+      for (const auto& [offset, buffer] : heap->buffers) {
+        segment.buffers.push_back({offset, buffer->size, buffer->in_use ? buffer->requested : 0,
+                                   buffer->in_use ? buffer->stack : 0, buffer->in_use});
+      }
+    }
+  }
+  std::ranges::sort(books.heaps, {}, &Books::Segment::address);
+  return books;
 }
 
 std::size_t Ledger::cached_buffers() const {

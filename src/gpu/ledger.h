@@ -25,8 +25,10 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "gpu/byte_count.h"
+#include "gpu/trace.h"
 
 namespace anymps::gpu {
 
@@ -68,7 +70,8 @@ class Ledger {
   Ledger& operator=(const Ledger&) = delete;
 
   // A buffer for `bytes` > 0. Throws InvalidBufferSize or OutOfMemory, and has then changed nothing but the cache.
-  Buffer* allocate(std::size_t bytes);
+  // `stack` is a number of the caller's for where it was asked for; events and books() give it back. 0 is none.
+  Buffer* allocate(std::size_t bytes, std::uint64_t stack = 0);
   void free(Buffer* buffer) noexcept;
   // torch.mps.empty_cache()
   void release_cached();
@@ -90,6 +93,32 @@ class Ledger {
   // The text of an out-of-memory error for a request of `bytes`, as the books stand.
   std::string out_of_memory_text(std::size_t bytes) const;
 
+  // Whether each change goes to the trace of the process, where it keeps one: kAlloc, kFree, kHeapAlloc, kHeapFree, in
+  // the order of the changes. Turning it on counts from 0 again.
+  void record_events(bool on);
+
+  // All heaps and what is in them, at one moment.
+  struct Books {
+    struct Entry {
+      std::size_t offset;
+      std::size_t size;       // after rounding
+      std::size_t requested;  // by who uses it; 0 where it is cached
+      std::uint64_t stack;    // as allocate() was told; 0 where it is cached
+      bool in_use;
+    };
+    struct Segment {
+      std::uint64_t address;
+      std::size_t size;
+      std::uint64_t stack;  // of the request that it was made for
+      bool small_pool;
+      std::vector<Entry> buffers;  // by offset
+    };
+    std::vector<Segment> heaps;  // by address
+    std::uint64_t events;        // recorded so far
+    std::uint64_t trace_end;     // the trace's index behind the last of them
+  };
+  Books books() const;
+
   // For tests and tables.
   struct Placement {
     std::size_t size;  // after rounding
@@ -97,6 +126,7 @@ class Ledger {
     std::size_t heap_size;
     std::size_t offset;
     bool small_pool;
+    std::uint64_t address;  // of the heap: a range of its own for each, as if none were given back
   };
   static Placement placement(const Buffer& buffer);
   std::size_t cached_buffers() const;
@@ -117,6 +147,7 @@ class Ledger {
   void collect_garbage(Request& request);
   std::size_t low_watermark_value() const;
   std::size_t limit_for(double ratio, const char* which) const;
+  void note(TraceKind kind, std::uint64_t address, std::size_t bytes, std::uint64_t stack = 0) noexcept;
   // After each change of the counts, for those who ask without the lock.
   void publish();
   std::string out_of_memory_text_locked(std::size_t size) const;
@@ -137,6 +168,9 @@ class Ledger {
   double low_ratio_ = 0;
   std::atomic<std::size_t> high_limit_{kUnlimited};
   std::atomic<std::size_t> low_limit_{kUnlimited};
+  bool recording_ = false;
+  std::uint64_t events_ = 0;
+  std::uint64_t next_address_;
   std::uint64_t heap_counter_ = 0;
   std::uint64_t buffer_counter_ = 0;
 };

@@ -150,6 +150,7 @@ void say_off(const char* what, const char* folder, int error) {
 }  // namespace
 
 constinit std::atomic<Trace::State> Trace::state_{State::kUnopened};
+constinit std::atomic<std::uint32_t> Trace::keepers_{0};
 constinit std::atomic<std::uint32_t> Trace::details_{0};
 constinit Trace Trace::instance_;
 const int Trace::fork_handler_ = ::pthread_atfork(nullptr, nullptr, &Trace::forget_after_fork);
@@ -241,8 +242,8 @@ void Trace::begin(std::byte* base, std::uint64_t wall, std::uint64_t ring_count)
   atomic(header.magic).store(kMagic, std::memory_order_release);
 }
 
-bool Trace::begin_details() noexcept {
-  details_.fetch_add(1, std::memory_order_relaxed);
+bool Trace::keep() noexcept {
+  keepers_.fetch_add(1, std::memory_order_relaxed);
   if (current() != nullptr) return true;
   State seen = State::kIdle;
   if (state_.compare_exchange_strong(seen, State::kOn, std::memory_order_acq_rel)) return true;
@@ -255,11 +256,21 @@ bool Trace::begin_details() noexcept {
   return on;
 }
 
-void Trace::end_details() noexcept {
-  const bool last = details_.fetch_sub(1, std::memory_order_relaxed) == 1;
+void Trace::let_go() noexcept {
+  const bool last = keepers_.fetch_sub(1, std::memory_order_relaxed) == 1;
   if (!last || !instance_.in_memory_.load(std::memory_order_relaxed)) return;
   State seen = State::kOn;
   state_.compare_exchange_strong(seen, State::kIdle, std::memory_order_acq_rel);
+}
+
+bool Trace::begin_details() noexcept {
+  details_.fetch_add(1, std::memory_order_relaxed);
+  return keep();
+}
+
+void Trace::end_details() noexcept {
+  details_.fetch_sub(1, std::memory_order_relaxed);
+  let_go();
 }
 
 std::uint64_t Trace::now_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
@@ -269,12 +280,15 @@ std::uint64_t Trace::written() const noexcept {
   return base != nullptr ? atomic(header_of(base).ring_next).load(std::memory_order_acquire) : 0;
 }
 
-std::uint64_t Trace::read(std::uint64_t first, const std::function<void(const TraceEvent&)>& each) const {
+std::uint64_t Trace::read(std::uint64_t first, const std::function<void(const TraceEvent&)>& each,
+                          std::uint64_t end) const {
   std::byte* base = base_.load(std::memory_order_acquire);
-  const std::uint64_t end = written();
+  const std::uint64_t newest = written();
+  end = std::min(end, newest);
   if (base == nullptr || first >= end) return 0;
   const std::uint64_t count = header_of(base).ring.count;
-  std::uint64_t lost = end - first > count ? end - first - count : 0;
+  const std::uint64_t oldest = newest - std::min(newest, count);
+  std::uint64_t lost = std::clamp(oldest, first, end) - first;
   for (std::uint64_t index = first + lost; index < end; ++index) {
     Record& slot = ring_of(base)[index % count];
     Record copy{};

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string_view>
 
 namespace anymps::gpu {
@@ -24,7 +25,7 @@ enum class TraceKind : std::uint32_t {
   kSync,      // name: "item", "synchronize", "copy to cpu"; b: ns waited, where known
   kFloat64,   // name: operator, or the door that refused
   kMemoryPeak,   // a: bytes in tensors; b: bytes held from the driver
-  kOutOfMemory,  // a: bytes asked for; b: bytes in tensors then
+  kOutOfMemory,  // a: bytes asked for; b: bytes in tensors then; c: stack
   kMark,         // name: the text of a mark
   kError,        // name: the text of an error
   // In detail alone. The time of a span is that of its end, and b its length in ns; c: who asked for it, a number of
@@ -32,6 +33,12 @@ enum class TraceKind : std::uint32_t {
   kOperator,  // name: operator; a CPU kernel ran for it on the device's memory
   kShader,    // name: Metal kernel; a: threads
   kCall,      // name: operator, or the label of a record_function; a: how many it lies in; b: ns on the host
+  // While the memory's history is recorded, in the order of the books (ledger.h). a: address; b: bytes asked for; c:
+  // the number of the stack that asked, in the process's own table, or 0.
+  kAlloc,
+  kFree,       // b and c: as kAlloc
+  kHeapAlloc,  // b: bytes of the heap
+  kHeapFree,   // b: as kHeapAlloc
 };
 
 // A record as it is read in the process that wrote it.
@@ -69,18 +76,23 @@ class Trace {
   void record(TraceKind kind, std::uint32_t name, std::uint32_t site, std::uint64_t a = 0, std::uint64_t b = 0,
               std::uint64_t c = 0) noexcept;
 
+  // From here until as many let_go(), the process keeps a trace; in memory where it keeps none yet. False where there
+  // is no memory for that: nothing is recorded then, and let_go() is due all the same.
+  static bool keep() noexcept;
+  static void let_go() noexcept;
+
   // Whether somebody wants every operator and kernel: one load where nobody does.
   static bool detailed() noexcept { return details_.load(std::memory_order_relaxed) != 0; }
-  // From here until as many end_details(), they are recorded; in memory where the process keeps no trace yet. False
-  // where there is no memory for that: nothing is recorded then, and end_details() is due all the same.
+  // From here until as many end_details(), they are recorded. A trace is kept meanwhile, as by keep().
   static bool begin_details() noexcept;
   static void end_details() noexcept;
 
   // How many records were ever written.
   std::uint64_t written() const noexcept;
-  // Calls `each` with what was written from index `first` on and is still there, oldest first; returns how many were
-  // lost. Texts are good as long as the process.
-  std::uint64_t read(std::uint64_t first, const std::function<void(const TraceEvent&)>& each) const;
+  // Calls `each` with what was written from index `first` on, before `end`, and is still there, oldest first; returns
+  // how many were lost. Texts are good as long as the process.
+  std::uint64_t read(std::uint64_t first, const std::function<void(const TraceEvent&)>& each,
+                     std::uint64_t end = std::numeric_limits<std::uint64_t>::max()) const;
 
   static std::uint64_t now_ns() noexcept;
 
@@ -112,6 +124,7 @@ class Trace {
   static const int fork_handler_;
 
   static std::atomic<State> state_;
+  static std::atomic<std::uint32_t> keepers_;
   static std::atomic<std::uint32_t> details_;
   static Trace instance_;
 

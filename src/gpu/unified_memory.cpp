@@ -73,8 +73,8 @@ void* UnifiedMemory::take(std::size_t bytes) {
                     format_bytes(available_memory()) + " left (free memory, or what its control group allows).");
 }
 
-void* UnifiedMemory::allocate(std::size_t bytes) {
-  Ledger::Buffer* entry = ledger_.allocate(bytes);
+void* UnifiedMemory::allocate(std::size_t bytes, std::uint64_t stack) {
+  Ledger::Buffer* entry = ledger_.allocate(bytes, stack);
   try {
     void* block = take(bytes);
     Heap::tag(block) = entry;
@@ -87,9 +87,9 @@ void* UnifiedMemory::allocate(std::size_t bytes) {
 
 void* UnifiedMemory::allocate_temporary(std::size_t bytes) { return take(bytes); }
 
-void UnifiedMemory::adopt(void* block) {
+void UnifiedMemory::adopt(void* block, std::uint64_t stack) {
   void*& tag = Heap::tag(block);
-  if (tag == nullptr) tag = ledger_.allocate(Heap::requested(block));
+  if (tag == nullptr) tag = ledger_.allocate(Heap::requested(block), stack);
 }
 
 void UnifiedMemory::empty_cache() {

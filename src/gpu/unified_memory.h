@@ -25,13 +25,17 @@ class UnifiedMemory {
   // Neither is owned.
   UnifiedMemory(Ledger& ledger, Heap& heap);
 
-  // A tensor's buffer. Throws InvalidBufferSize or OutOfMemory.
-  void* allocate(std::size_t bytes);
+  // A tensor's buffer. Throws InvalidBufferSize or OutOfMemory. `stack` is for the books (Ledger::allocate).
+  void* allocate(std::size_t bytes, std::uint64_t stack = 0);
   // Memory of a kernel that runs. Throws OutOfMemory where this machine has no more.
   void* allocate_temporary(std::size_t bytes);
   // Makes a temporary a tensor's buffer; calling it again changes nothing. Throws as allocate() does, and leaves it a
   // temporary then.
-  void adopt(void* block);
+  void adopt(void* block, std::uint64_t stack = 0);
+  // What the books have of a block; nullptr for a temporary.
+  static const Ledger::Buffer* entry(void* block) noexcept {
+    return static_cast<const Ledger::Buffer*>(Heap::tag(block));
+  }
   void free(void* block) noexcept { heap_.free(block); }
 
   void empty_cache();

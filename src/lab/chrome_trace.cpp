@@ -120,6 +120,10 @@ void write_record(Writer& writer, std::uint32_t process, const TraceRecord& reco
       return writer.instant("mark", record.name.empty() ? "out of memory" : record.name, process, record.thread, end,
                             at_site(writer, record));
     case TraceKind::kMemoryPeak:
+    case TraceKind::kAlloc:
+    case TraceKind::kFree:
+    case TraceKind::kHeapAlloc:
+    case TraceKind::kHeapFree:
       return;
   }
 }

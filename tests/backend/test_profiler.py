@@ -1,10 +1,13 @@
 """torch.profiler and torch.mps.profiler: what ran on the device, by the names and in the places that users know."""
 
+import gzip
 import json
 
 import pytest
 import torch
-from torch.profiler import ProfilerActivity, profile, record_function, schedule
+from torch.profiler import ProfilerActivity, profile, record_function, schedule, tensorboard_trace_handler
+
+MPS = int(torch.autograd.DeviceType.MPS)
 
 SLOW = """
 #include <metal_stdlib>
@@ -125,6 +128,147 @@ def test_threads_and_a_second_profile():
         rows = device_rows(profiled(work))
         assert rows["aten::mm"].count == 15
         assert rows["aten::relu"].count == 1
+
+
+def training(device):
+    net = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 4)).to(device)
+    optimiser = torch.optim.Adam(net.parameters())
+
+    def step():
+        optimiser.zero_grad()
+        net(torch.randn(32, 64).to(device)).square().mean().backward()
+        optimiser.step()
+
+    return step
+
+
+def test_tables_have_the_devices_memory():
+    x = torch.randn(300, 300, device="mps")
+    torch.mps.empty_cache()  # a larger buffer from there would count whole
+    results = []
+    prof = profiled(lambda: results.append((x @ x).relu()), profile_memory=True)
+    size = (x.nbytes + 255) // 256 * 256
+    rows = {row.key: row for row in prof.key_averages() if row.device_type == torch.autograd.DeviceType.CPU}
+    assert rows["aten::mm"].self_device_memory_usage == size
+    assert rows["aten::relu"].self_device_memory_usage == size
+    assert rows["aten::relu"].self_cpu_memory_usage == 0
+    # Given back outside of an operator.
+    assert rows["[memory]"].self_device_memory_usage == -size
+    table = prof.key_averages().table(sort_by="self_device_memory_usage")
+    assert "Self MPS Mem" in table
+    on_the_cpu = profiled(lambda: torch.randn(300, 300).relu(), profile_memory=True).key_averages()
+    assert "MPS" not in on_the_cpu.table(sort_by="self_cpu_memory_usage")
+
+
+def test_the_trace_has_the_devices_memory(tmp_path):
+    step = training("mps")
+    step()
+    before = torch.mps.current_allocated_memory()
+    kept = []
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as prof:
+        step()
+        kept.append(torch.randn(1000, device="mps"))
+    prof.export_chrome_trace(str(tmp_path / "trace.json"))
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    memory = [event["args"] for event in events if event.get("name") == "[memory]"]
+    memory = [args for args in memory if args["Device Type"] == MPS]
+    total = before
+    for args in memory:
+        total += args["Bytes"]
+        assert args["Total Allocated"] == total
+    assert memory[-1]["Bytes"] >= kept[0].nbytes, "a cached buffer counts whole, as on a Mac"
+    assert total == torch.mps.current_allocated_memory()
+    assert memory[-1]["Total Reserved"] == torch.mps.driver_allocated_memory()
+
+
+@pytest.mark.filterwarnings("ignore:`export_memory_timeline` is deprecated")
+@pytest.mark.parametrize("device", ["mps", "mps:0", None])
+def test_memory_timeline(tmp_path, device):
+    step = training("mps")
+    step()
+    prof = profiled(step, profile_memory=True, record_shapes=True, with_stack=True)
+    prof.export_memory_timeline(str(tmp_path / "timeline.json"), device=device)
+    times, sizes = json.loads((tmp_path / "timeline.json").read_text())
+    assert len(times) == len(sizes) > 10
+    largest = torch.tensor(sizes)[:, 1:].amax(0)
+    # Parameters, the optimiser's state, activations and gradients are told apart.
+    assert (largest > 0).sum() >= 4
+    assert max(map(sum, sizes)) > sum(sizes[0])
+    prof.export_memory_timeline(str(tmp_path / "timeline.raw.json.gz"), device=device)
+    with gzip.open(tmp_path / "timeline.raw.json.gz", "rt") as file:
+        assert len(json.load(file)) > 10
+
+
+@pytest.mark.filterwarnings("ignore:`export_memory_timeline` is deprecated")
+def test_memory_timeline_of_the_cpu(tmp_path):
+    prof = profiled(training("cpu"), profile_memory=True, record_shapes=True, with_stack=True)
+    prof.export_memory_timeline(str(tmp_path / "timeline.json"))
+    times, _ = json.loads((tmp_path / "timeline.json").read_text())
+    assert len(times) > 10
+
+
+def test_the_profiler_sees_a_refusal(python):
+    code = """
+import torch
+from torch.profiler import ProfilerActivity, profile
+torch.mps.set_per_process_memory_fraction(0.01)
+with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as prof:
+    try:
+        torch.empty(1 << 30, dtype=torch.uint8, device="mps")
+    except RuntimeError:
+        pass
+print(sum(row.count for row in prof.key_averages() if row.key == "[OutOfMemory]"))
+"""
+    assert python(code).stdout == "1\n"
+
+
+def test_a_training_loop_for_tensorboard(tmp_path):
+    step = training("mps")
+    with profile(
+        activities=[ProfilerActivity.CPU],
+        schedule=schedule(wait=1, warmup=1, active=2, repeat=2),
+        on_trace_ready=tensorboard_trace_handler(str(tmp_path), worker_name="w"),
+        record_shapes=True,
+        profile_memory=True,
+        with_stack=True,
+    ) as prof:
+        for _ in range(9):
+            step()
+            prof.step()
+    files = sorted(tmp_path.glob("w.*.pt.trace.json"))
+    assert len(files) == 2
+    for file in files:
+        events = json.loads(file.read_text())["traceEvents"]
+        steps = {event["name"] for event in events if event.get("name", "").startswith("ProfilerStep#")}
+        assert len(steps) == 2
+        kernels = [event["name"] for event in events if event.get("cat") == "kernel"]
+        assert kernels.count("aten::linear") == 4
+        assert any(event.get("name") == "[memory]" and event["args"]["Device Type"] == MPS for event in events)
+        assert any(event.get("cat") == "python_function" and "Linear" in event["name"] for event in events)
+
+
+def test_shapes_and_stacks(tmp_path):
+    x, y = torch.randn(30, 40, device="mps"), torch.randn(40, 50, device="mps")
+
+    def multiply_here():
+        for _ in range(20):
+            x @ y
+
+    prof = profiled(
+        multiply_here,
+        record_shapes=True,
+        with_stack=True,
+        experimental_config=torch._C._profiler._ExperimentalConfig(verbose=True),
+    )
+    rows = prof.key_averages(group_by_input_shape=True)
+    assert [row.count for row in rows if row.key == "aten::mm" and row.input_shapes == [[30, 40], [40, 50]]] == [20]
+    # "cuda" is the profiler's word for the device here.
+    for metric in ("self_cpu_time_total", "self_cuda_time_total"):
+        path = tmp_path / metric
+        prof.export_stacks(str(path), metric)
+        lines = path.read_text().splitlines()
+        assert any("multiply_here" in line for line in lines), metric
+        assert all(int(line.rsplit(" ", 1)[1]) > 0 for line in lines)
 
 
 @pytest.mark.parametrize("mode", ["interval", "event", "interval,event", "Interval, Event"])

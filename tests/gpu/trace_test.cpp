@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "forked_child.h"
 #include "gpu/trace_format.h"
 #include "scratch_folder.h"
 
@@ -366,6 +367,26 @@ TEST_F(TraceTest, DetailsAreKeptInMemoryWhileSomebodyWantsThem) {
   int status = 0;
   ::waitpid(child, &status, 0);
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(TraceTest, IsKeptWithoutDetailsWhereNobodyWantsThem) {
+  ::unsetenv("ANYMPS_RUN");
+  EXPECT_TRUE(holds_in_child([] {
+    if (!Trace::keep() || Trace::detailed() || Trace::current() == nullptr) return false;
+    if (!Trace::begin_details()) return false;
+    Trace::end_details();
+    Trace* trace = Trace::current();
+    if (trace == nullptr || Trace::detailed()) return false;
+    for (std::uint64_t i = 0; i < 5; ++i) trace->record(TraceKind::kAlloc, 0, 0, i);
+    std::vector<std::uint64_t> seen;
+    const std::uint64_t lost = trace->read(1, [&](const TraceEvent& event) { seen.push_back(event.a); }, 4);
+    // Up to an index that is overwritten by now: all of it is lost.
+    constexpr std::uint64_t kMany = (std::uint64_t{1} << 20) + 100;
+    for (std::uint64_t i = 0; i < kMany; ++i) trace->record(TraceKind::kAlloc, 0, 0);
+    const std::uint64_t all_lost = trace->read(1, [&](const TraceEvent&) { seen.push_back(0); }, 4);
+    Trace::let_go();
+    return lost == 0 && seen == std::vector<std::uint64_t>({1, 2, 3}) && all_lost == 3 && Trace::current() == nullptr;
+  }));
 }
 
 TEST_F(TraceTest, TheRingIsAsLongAsItIsAskedToBe) {

@@ -1,0 +1,10 @@
+// The memory's figures and history for Python.
+#pragma once
+
+#include <torch/csrc/utils/pybind.h>
+
+namespace anymps::backend {
+
+void bind_memory(py::module& m);
+
+}  // namespace anymps::backend
