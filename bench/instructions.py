@@ -57,13 +57,17 @@ def totals(folder: Path) -> dict[str, int]:
     return found
 
 
-def count(names: list[str], device: str) -> dict[str, float]:
+def count(
+    names: list[str], device: str, calls: tuple[int, int] = (FEW, MANY), environment: dict[str, str] | None = None
+) -> dict[str, float]:
     """Instructions per call."""
+    few, many = calls
     with tempfile.TemporaryDirectory() as folder:
         command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out"]
-        env = dict(os.environ, OMP_NUM_THREADS="1", PYTHONHASHSEED="0")  # the same hashes give the same instructions
+        # The same hashes give the same instructions.
+        env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", **(environment or {})}
         done = subprocess.run(
-            [*command, sys.executable, "-c", CHILD, str(HERE), device, f"{FEW},{MANY}", *names],
+            [*command, sys.executable, "-c", CHILD, str(HERE), device, f"{few},{many}", *names],
             env=env,
             capture_output=True,
             text=True,
@@ -72,7 +76,12 @@ def count(names: list[str], device: str) -> dict[str, float]:
         if done.returncode != 0:
             raise SystemExit(f"valgrind failed on {device}:\n{done.stderr[-2000:]}")
         found = totals(Path(folder))
-    return {name: (found[f"{name}:{MANY}"] - found[f"{name}:{FEW}"]) / (MANY - FEW) for name in names}
+    return {name: (found[f"{name}:{many}"] - found[f"{name}:{few}"]) / (many - few) for name in names}
+
+
+def need_valgrind(parser: argparse.ArgumentParser) -> None:
+    if shutil.which("valgrind") is None or shutil.which("callgrind_control") is None:
+        parser.error("valgrind (with callgrind_control) is not installed")
 
 
 def main() -> int:
@@ -80,8 +89,7 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="operators whose name contains this")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
-    if shutil.which("valgrind") is None or shutil.which("callgrind_control") is None:
-        parser.error("valgrind (with callgrind_control) is not installed")
+    need_valgrind(parser)
     from pairs import OPERATOR, WORKLOADS
 
     names = [w.name for w in WORKLOADS if w.kind == OPERATOR and options.only in w.name]

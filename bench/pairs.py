@@ -64,6 +64,16 @@ def cnn(device: str, batch: int, size: int):
     return _step(net, data, lambda m, b: F.cross_entropy(m(b["x"]), b["y"]), device)
 
 
+def mlp(device: str, batch: int, width: int):
+    torch.manual_seed(0)
+    net = nn.Sequential(
+        nn.Linear(784, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(),
+        nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 10),
+    )  # fmt: skip
+    data = {"x": torch.randn(batch, 784), "y": torch.randint(10, (batch,))}
+    return _step(net, data, lambda m, b: F.cross_entropy(m(b["x"]), b["y"]), device)
+
+
 def _tokens(batch: int, length: int) -> dict:
     return {"x": torch.randint(500, (batch, length)), "y": torch.randint(500, (batch, length))}
 
@@ -129,6 +139,7 @@ WORKLOADS = (
     Workload("transformer", STEP, partial(transformer, batch=16, length=128, width=256)),
     Workload("LSTM", STEP, partial(lstm, batch=32, length=64, width=256)),
     # Steps of a few milliseconds, where what is fixed per step shows most.
+    Workload("small MLP", SMALL_STEP, partial(mlp, batch=64, width=256)),
     Workload("small CNN", SMALL_STEP, partial(cnn, batch=16, size=32)),
     Workload("small transformer", SMALL_STEP, partial(transformer, batch=8, length=64, width=128)),
     Workload("small LSTM", SMALL_STEP, partial(lstm, batch=8, length=32, width=128)),

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "backend/memory.h"
@@ -16,34 +17,45 @@ namespace {
 struct Call {
   const char* name;
   std::uint64_t began_ns;
+  std::uint32_t id = 0;  // once there was something to record
 };
 
-// What this thread is in, outermost first. A name is interned when there is something to record.
-thread_local std::vector<Call> calls;
-thread_local std::vector<std::uint64_t> correlations;
+struct ThisThread {
+  std::vector<Call> calls;  // that it is in, outermost first
+  std::vector<std::uint64_t> correlations;
+};
+thread_local ThisThread here;
 
 std::atomic<bool> calls_wanted{false};
+// Of PyTorch's that run now.
+std::atomic<unsigned> profilers{0};
 
+std::uint32_t id_of(gpu::Trace& trace, Call& call) noexcept {
+  if (call.id == 0) call.id = trace.intern(call.name);
+  return call.id;
+}
+
+// What the CPU calls to do the device's work are no calls of the user's.
 std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& function) {
+  if (RouteScope::active()) return nullptr;
   const bool wanted = calls_wanted.load(std::memory_order_relaxed);
-  calls.push_back({function.name(), wanted ? gpu::Trace::now_ns() : 0});
+  here.calls.push_back({function.name(), wanted ? gpu::Trace::now_ns() : 0});
   return nullptr;
 }
 
 void leave(const at::RecordFunction&, at::ObserverContext*) {
+  if (RouteScope::active()) return;
+  std::vector<Call>& calls = here.calls;
   if (calls.empty()) return;
-  const Call call = calls.back();
+  Call call = calls.back();
   calls.pop_back();
   gpu::Trace* trace = call.began_ns != 0 ? gpu::Trace::current() : nullptr;
   if (trace == nullptr) return;
-  trace->record(gpu::TraceKind::kCall, trace->intern(call.name), 0, calls.size(), gpu::Trace::now_ns() - call.began_ns);
+  trace->record_span(gpu::TraceKind::kCall, id_of(*trace, call), call.began_ns, calls.size());
 }
 
-// Something has run on the device, for whoever asked last.
-void note(gpu::TraceKind kind, std::string_view name, std::uint64_t a, std::uint64_t length_ns) noexcept {
-  gpu::Trace* trace = gpu::Trace::current();
-  if (trace == nullptr) return;
-  trace->record(kind, trace->intern(name), 0, a, length_ns, correlations.empty() ? 0 : correlations.back());
+std::uint64_t who_asked(const ThisThread& thread) noexcept {
+  return thread.correlations.empty() ? 0 : thread.correlations.back();
 }
 
 // PyTorch calls back for every operator while somebody watches.
@@ -74,6 +86,7 @@ Watch& watch() {
 }  // namespace
 
 bool begin_details() {
+  profilers.fetch_add(1, std::memory_order_relaxed);
   watch().begin();
   return gpu::Trace::begin_details();
 }
@@ -81,33 +94,42 @@ bool begin_details() {
 void end_details() {
   gpu::Trace::end_details();
   watch().end();
+  profilers.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void trace_calls() {
-  if (!calls_wanted.exchange(true)) begin_details();
+  if (calls_wanted.exchange(true)) return;
+  watch().begin();
+  gpu::Trace::begin_details();
 }
 
-void push_correlation(std::uint64_t id) { correlations.push_back(id); }
+void push_correlation(std::uint64_t id) { here.correlations.push_back(id); }
 void pop_correlation() {
-  if (!correlations.empty()) correlations.pop_back();
+  if (!here.correlations.empty()) here.correlations.pop_back();
 }
 
-// The operators of the CPU that do the device's work are no operators of the user's.
+// Profilers must not see the CPU's operators that do the device's work. Telling PyTorch so twice an operator costs more
+// than all else here, so it is done for them alone: our own callbacks look at RouteScope.
 void RouteScope::begin_span() noexcept {
-  watched_ = at::isRecordFunctionEnabled();
-  at::enableRecordFunction(false);
+  hidden_ = profilers.load(std::memory_order_relaxed) != 0 && at::isRecordFunctionEnabled();
+  if (hidden_) at::enableRecordFunction(false);
   began_ns_ = gpu::Trace::now_ns();
 }
 
 void RouteScope::end_span() noexcept {
-  const std::uint64_t length = gpu::Trace::now_ns() - began_ns_;
-  began_ns_ = 0;
-  at::enableRecordFunction(watched_);
-  note(gpu::TraceKind::kOperator, calls.empty() ? "an operator" : calls.back().name, 0, length);
+  const std::uint64_t began = std::exchange(began_ns_, 0);
+  if (gpu::Trace* trace = gpu::Trace::current()) {
+    ThisThread& thread = here;
+    const std::uint32_t name = thread.calls.empty() ? trace->intern("an operator") : id_of(*trace, thread.calls.back());
+    trace->record_span(gpu::TraceKind::kOperator, name, began, 0, who_asked(thread));
+  }
+  if (std::exchange(hidden_, false)) at::enableRecordFunction(true);
 }
 
 void note_shader(std::string_view name, std::uint64_t threads, std::uint64_t began_ns) noexcept {
-  note(gpu::TraceKind::kShader, name, threads, gpu::Trace::now_ns() - began_ns);
+  gpu::Trace* trace = gpu::Trace::current();
+  if (trace == nullptr) return;
+  trace->record_span(gpu::TraceKind::kShader, trace->intern(name), began_ns, threads, who_asked(here));
 }
 
 }  // namespace anymps::backend

@@ -234,7 +234,7 @@ struct Foreign {
 thread_local int RouteScope::depth_ = 0;
 thread_local bool RouteScope::as_tensors_ = false;
 thread_local std::uint64_t RouteScope::began_ns_ = 0;
-thread_local bool RouteScope::watched_ = false;
+thread_local bool RouteScope::hidden_ = false;
 
 c10::DeviceAllocator* mps_allocator() {
   static auto* const allocator = new MpsAllocator;

@@ -69,7 +69,7 @@ class RouteScope {
   static thread_local int depth_;
   static thread_local bool as_tensors_;
   static thread_local std::uint64_t began_ns_;
-  static thread_local bool watched_;
+  static thread_local bool hidden_;  // from profilers, since the outermost began
 };
 
 // Makes memory that a CPU kernel produced the device's own, and counts it. Blocks of the heap change hands; anything

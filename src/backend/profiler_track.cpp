@@ -41,6 +41,7 @@ class Session final : public libkineto::IActivityProfilerSession {
     on_ = true;
     if (!begin_details()) errors_.emplace_back("anymps: no memory for a trace of the device");
     offset_ = since_1970_minus_trace();
+    began_ = static_cast<std::int64_t>(gpu::Trace::now_ns()) + offset_;
     if (const gpu::Trace* trace = gpu::Trace::current()) first_ = trace->written();
     status_ = libkineto::TraceStatus::RECORDING;
   }
@@ -74,7 +75,10 @@ class Session final : public libkineto::IActivityProfilerSession {
   }
   std::vector<libkineto::ResourceInfo> getResourceInfos() override { return {{kQueue, 0, kDevice, "queue"}}; }
 
-  std::unique_ptr<libkineto::CpuTraceBuffer> getTraceBuffer() override { return std::move(buffer_); }
+  // None where nothing ran on the device: a program of the CPU has the trace that it had.
+  std::unique_ptr<libkineto::CpuTraceBuffer> getTraceBuffer() override {
+    return buffer_->activities.empty() ? nullptr : std::move(buffer_);
+  }
 
   void pushCorrelationId(std::uint64_t id) override { push_correlation(id); }
   void popCorrelationId() override { pop_correlation(); }
@@ -83,6 +87,9 @@ class Session final : public libkineto::IActivityProfilerSession {
   void collect() {
     const gpu::Trace* trace = gpu::Trace::current();
     if (trace == nullptr) return;
+    const std::int64_t end = static_cast<std::int64_t>(gpu::Trace::now_ns()) + offset_;
+    buffer_->span = libkineto::TraceSpan(began_, end, "mps");
+    buffer_->span.iteration = 0;
     const std::uint64_t lost = trace->read(first_, [&](const gpu::TraceEvent& event) {
       if (event.kind != gpu::TraceKind::kOperator && event.kind != gpu::TraceKind::kShader) return;
       buffer_->emplace_activity(buffer_->span, ActivityType::CONCURRENT_KERNEL, std::string(event.name));
@@ -95,6 +102,10 @@ class Session final : public libkineto::IActivityProfilerSession {
       activity.flow.id = static_cast<std::uint32_t>(event.c);
       activity.flow.type = libkineto::kLinkAsyncCpuGpu;
       activity.flow.start = 0;
+      // By these names tools tell the kernels of devices and streams apart.
+      activity.addMetadata("device", kDevice);
+      activity.addMetadata("stream", kQueue);
+      activity.addMetadata("correlation", event.c);
       if (event.kind == gpu::TraceKind::kShader) activity.addMetadata("threads", event.a);
     });
     if (lost != 0) errors_.push_back("anymps: " + std::to_string(lost) + " events of the device were lost");
@@ -102,6 +113,7 @@ class Session final : public libkineto::IActivityProfilerSession {
 
   bool on_ = false;
   std::int64_t offset_ = 0;
+  std::int64_t began_ = 0;
   std::uint64_t first_ = 0;
   std::unique_ptr<libkineto::CpuTraceBuffer> buffer_ = std::make_unique<libkineto::CpuTraceBuffer>();
   std::vector<std::string> errors_;

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/mac_choice.h"
@@ -16,6 +17,7 @@
 #include "lab/terminal.h"
 #include "lab/trace_reader.h"
 #include "lab/trace_screen.h"
+#include "lab/trace_summary.h"
 
 namespace anymps::cli {
 namespace {
@@ -23,6 +25,7 @@ namespace {
 struct TraceOptions {
   MacChoice choice;
   std::string output = "trace.json";
+  std::string json;
   std::uint64_t events = std::uint64_t{1} << 20;
   bool fallback = false;
   bool quiet = false;
@@ -33,7 +36,9 @@ int trace(const TraceOptions& options, const std::vector<std::string>& command) 
     lab::log().error("nothing to run; for example: anymps trace train.py (see anymps trace --help)");
     return kUsageError;
   }
-  if (!options.choice.resolve() || !can_write("--output", options.output)) return kUsageError;
+  if (!options.choice.resolve() || !can_write("--output", options.output) || !can_write("--json", options.json)) {
+    return kUsageError;
+  }
   const lab::RunFolder folder = lab::RunFolder::temporary();
   const std::string part = folder.make_part("trace");
   lab::ChildCommand child{lab::with_python(command), {}};
@@ -54,8 +59,10 @@ int trace(const TraceOptions& options, const std::vector<std::string>& command) 
   }
   const std::string problem = lab::write_chrome_trace(traces, options.output);
   if (!problem.empty()) lab::log().error("{}", problem);
+  const lab::TraceSummary summary = lab::summarise_trace(traces);
+  write_text(options.json, lab::to_json(summary).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   if (!options.quiet) {
-    const std::string screen = lab::trace_screen(traces, lab::Terminal::behind(STDERR_FILENO));
+    const std::string screen = lab::trace_screen(summary, lab::Terminal::behind(STDERR_FILENO));
     std::fwrite(screen.data(), 1, screen.size(), stderr);
     if (problem.empty()) lab::log().info("{}: open it in https://ui.perfetto.dev or chrome://tracing", options.output);
   }
@@ -72,6 +79,7 @@ void add_trace(CLI::App& app, Action& chosen) {
   options->choice.add_macos(*verb);
   verb->add_option("-o,--output", options->output, "Where the trace goes, in Chrome's format (default: trace.json)")
       ->type_name("FILE");
+  verb->add_option("--json", options->json, "Write all tables and figures to FILE")->type_name("FILE");
   verb->add_option("--events", options->events, "How many of the latest events each process keeps, 64 bytes each")
       ->type_name("N")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 24));

@@ -54,9 +54,13 @@ std::uint64_t mix(std::uint64_t x) {
 }
 
 std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return mix(hash);
+  std::uint64_t hash = text.size();
+  for (std::size_t at = 0; at < text.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, std::min(sizeof word, text.size() - at));
+    hash = mix(hash ^ word);
+  }
+  return hash;
 }
 
 void raise_to(std::uint64_t& field, std::uint64_t value) {
@@ -373,10 +377,20 @@ void Trace::tally(std::uint64_t key, std::uint64_t now, std::uint64_t value) noe
 
 void Trace::record(TraceKind kind, std::uint32_t name, std::uint32_t site, std::uint64_t a, std::uint64_t b,
                    std::uint64_t c) noexcept {
+  write(now_ns(), kind, name, site, a, b, c);
+}
+
+void Trace::record_span(TraceKind kind, std::uint32_t name, std::uint64_t began_ns, std::uint64_t a,
+                        std::uint64_t c) noexcept {
+  const std::uint64_t now = now_ns();
+  write(now, kind, name, 0, a, now - began_ns, c);
+}
+
+void Trace::write(std::uint64_t now, TraceKind kind, std::uint32_t name, std::uint32_t site, std::uint64_t a,
+                  std::uint64_t b, std::uint64_t c) noexcept {
   std::byte* base = base_.load(std::memory_order_acquire);
   const auto kind_number = static_cast<std::uint32_t>(kind);
   if (base == nullptr || kind_number == 0 || kind_number > 0xff) return;
-  const std::uint64_t now = read_clock(CLOCK_MONOTONIC);
   tally(tally_key(kind_number, name & kIdMask, site & kIdMask), now, b);
 
   const std::uint64_t index = atomic(header_of(base).ring_next).fetch_add(1, std::memory_order_relaxed);

@@ -75,6 +75,9 @@ class Trace {
 
   void record(TraceKind kind, std::uint32_t name, std::uint32_t site, std::uint64_t a = 0, std::uint64_t b = 0,
               std::uint64_t c = 0) noexcept;
+  // Something that began then (now_ns()) and ends now: b is its length.
+  void record_span(TraceKind kind, std::uint32_t name, std::uint64_t began_ns, std::uint64_t a,
+                   std::uint64_t c = 0) noexcept;
 
   // From here until as many let_go(), the process keeps a trace; in memory where it keeps none yet. False where there
   // is no memory for that: nothing is recorded then, and let_go() is due all the same.
@@ -117,6 +120,8 @@ class Trace {
   bool map_memory() noexcept;
   void begin(std::byte* base, std::uint64_t wall, std::uint64_t ring_count) noexcept;
   void take_over_names_and_facts(std::byte* parent) noexcept;
+  void write(std::uint64_t now, TraceKind kind, std::uint32_t name, std::uint32_t site, std::uint64_t a,
+             std::uint64_t b, std::uint64_t c) noexcept;
   void tally(std::uint64_t key, std::uint64_t now, std::uint64_t value) noexcept;
 
   // A forked child must neither write into its parent's file nor trust a State that another thread was changing.

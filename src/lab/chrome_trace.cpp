@@ -6,11 +6,14 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <memory>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
+#include <tuple>
 #include <unordered_map>
+
+#include "lab/replayed_timeline.h"
 
 namespace anymps::lab {
 namespace {
@@ -18,9 +21,10 @@ namespace {
 namespace fs = std::filesystem;
 using gpu::TraceKind;
 
-// Tracks that are no threads come first and last.
+// Tracks are numbered as threads are, from 1 on; those that are no threads have numbers that no thread has.
 constexpr std::uint32_t kDeviceTrack = 0;
-constexpr std::uint32_t kStepTrack = 1'000'000;
+constexpr std::uint32_t kFirstStepTrack = 1'000'000;
+constexpr std::uint32_t kSecondDeviceTrack = 2'000'000;
 
 constexpr std::size_t kFlushAt = std::size_t{1} << 20;
 
@@ -51,8 +55,8 @@ class Writer {
   }
 
   // 0, or what went wrong.
-  int finish() {
-    put("\n]}}\n");
+  int finish(const nlohmann::json& other_data) {
+    put("\n],\"otherData\":{}}}\n", other_data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     flush();
     if (std::fflush(file_) != 0 && error_ == 0) error_ = errno;
     return error_;
@@ -93,52 +97,116 @@ std::string at_site(Writer& writer, const TraceRecord& record) {
   return record.site.empty() ? "" : fmt::format(R"(,"args":{{"at":{}}})", writer.quoted(record.site));
 }
 
-void write_record(Writer& writer, std::uint32_t process, const TraceRecord& record, std::uint64_t zero) {
-  const std::uint64_t end = record.time_ns - std::min(record.time_ns, zero);
-  const std::uint64_t start = end - std::min(end, record.b);
-  switch (record.kind) {
-    case TraceKind::kCall:
-      return writer.span("cpu_op", record.name, process, record.thread, start, end - start);
-    case TraceKind::kOperator:
-      return writer.span("kernel", record.name, process, kDeviceTrack, start, end - start);
-    case TraceKind::kShader:
-      return writer.span("kernel", record.name, process, kDeviceTrack, start, end - start,
-                         fmt::format(R"(,"args":{{"threads":{}}})", record.a));
-    case TraceKind::kStep:
-    case TraceKind::kEpoch:
-      return writer.span("step", fmt::format("{} {}", record.name, record.a), process, kStepTrack, start, end - start,
-                         at_site(writer, record));
-    case TraceKind::kSync:
-      return writer.span("wait", record.name, process, record.thread, start, end - start, at_site(writer, record));
-    case TraceKind::kFallback:
-      return writer.instant("fallback", record.name, process, record.thread, end, at_site(writer, record));
-    case TraceKind::kFloat64:
-      return writer.instant("float64", record.name, process, record.thread, end, at_site(writer, record));
-    case TraceKind::kMark:
-    case TraceKind::kError:
-    case TraceKind::kOutOfMemory:
-      return writer.instant("mark", record.name.empty() ? "out of memory" : record.name, process, record.thread, end,
-                            at_site(writer, record));
-    case TraceKind::kMemoryPeak:
-    case TraceKind::kAlloc:
-    case TraceKind::kFree:
-    case TraceKind::kHeapAlloc:
-    case TraceKind::kHeapFree:
-      return;
-  }
-}
+// The spans of one process. Readers want those of a track to lie within one another or apart.
+class ProcessWriter {
+ public:
+  ProcessWriter(Writer& writer, const TraceFile& trace, std::uint64_t zero)
+      : writer_(writer), trace_(trace), zero_(zero) {}
 
-void write_process(Writer& writer, const TraceFile& trace, std::uint64_t zero) {
-  writer.name("process_name", trace.pid, kDeviceTrack, trace.command);
-  std::set<std::uint32_t> threads;
-  for (const TraceRecord& record : trace.records) threads.insert(record.thread);
-  writer.name("thread_name", trace.pid, kDeviceTrack, "mps");
-  writer.order(trace.pid, kDeviceTrack, -1);
-  writer.name("thread_name", trace.pid, kStepTrack, "steps");
-  for (const std::uint32_t thread : threads) {
-    writer.name("thread_name", trace.pid, thread, fmt::format("thread {}", thread));
+  void write() {
+    writer_.name("process_name", trace_.pid, kDeviceTrack, trace_.command);
+    device_track(0, 0);  // there also where nothing ran on it
+    for (const TraceRecord& record : trace_.records) write(record);
   }
-  for (const TraceRecord& record : trace.records) write_record(writer, trace.pid, record, zero);
+
+ private:
+  void write(const TraceRecord& record) {
+    const std::uint64_t end = record.time_ns - std::min(record.time_ns, zero_);
+    const std::uint64_t start = end - std::min(end, record.b);
+    switch (record.kind) {
+      case TraceKind::kCall:
+        return writer_.span("cpu_op", record.name, trace_.pid, thread_track(record), start, end - start);
+      case TraceKind::kOperator:
+        return writer_.span("kernel", record.name, trace_.pid, device_track(start, end), start, end - start);
+      case TraceKind::kShader:
+        return writer_.span("kernel", record.name, trace_.pid, device_track(start, end), start, end - start,
+                            fmt::format(R"(,"args":{{"threads":{}}})", record.a));
+      case TraceKind::kStep:
+      case TraceKind::kEpoch:
+        return write_step(record, start, end);
+      case TraceKind::kSync:
+        return writer_.span("wait", record.name, trace_.pid, thread_track(record), start, end - start,
+                            at_site(writer_, record));
+      case TraceKind::kFallback:
+        return write_instant("fallback", record.name, record, end);
+      case TraceKind::kFloat64:
+        return write_instant("float64", record.name, record, end);
+      case TraceKind::kMark:
+      case TraceKind::kError:
+      case TraceKind::kOutOfMemory:
+        return write_instant("mark", record.name.empty() ? "out of memory" : record.name, record, end);
+      case TraceKind::kMemoryPeak:
+      case TraceKind::kAlloc:
+      case TraceKind::kFree:
+      case TraceKind::kHeapAlloc:
+      case TraceKind::kHeapFree:
+        return;
+    }
+  }
+
+  void write_instant(const char* category, const std::string& name, const TraceRecord& record, std::uint64_t time) {
+    writer_.instant(category, name, trace_.pid, thread_track(record), time, at_site(writer_, record));
+  }
+
+  std::uint32_t thread_track(const TraceRecord& record) {
+    if (threads_.insert(record.thread).second) {
+      writer_.name("thread_name", trace_.pid, record.thread, fmt::format("thread {}", record.thread));
+    }
+    return record.thread;
+  }
+
+  // One, unless kernels of several threads ran at once: the first that is free then. Records come in the order of
+  // their ends.
+  std::uint32_t device_track(std::uint64_t start, std::uint64_t end) {
+    const auto free = std::ranges::find_if(device_free_, [&](std::uint64_t until) { return until <= start; });
+    const auto index = static_cast<std::uint32_t>(free - device_free_.begin());
+    const std::uint32_t track = index == 0 ? kDeviceTrack : kSecondDeviceTrack + index - 1;
+    if (free == device_free_.end()) {
+      device_free_.push_back(end);
+      writer_.name("thread_name", trace_.pid, track, index == 0 ? "mps" : fmt::format("mps {}", index + 1));
+      writer_.order(trace_.pid, track, -1);
+    } else {
+      *free = end;
+    }
+    return track;
+  }
+
+  struct StepTrack {
+    std::uint32_t number;
+    std::uint64_t until;
+  };
+
+  // Each loop has its own: the steps of two optimisers overlap, and those of an epoch cross its end.
+  void write_step(const TraceRecord& record, std::uint64_t start, std::uint64_t end) {
+    const auto [found, fresh] = steps_.try_emplace({record.kind, record.name, record.site, record.thread});
+    StepTrack& track = found->second;
+    if (fresh) {
+      track = {kFirstStepTrack + static_cast<std::uint32_t>(steps_.size()) - 1, 0};
+      writer_.name("thread_name", trace_.pid, track.number,
+                   record.site.empty() ? record.name : fmt::format("{} at {}", record.name, record.site));
+    }
+    // A step is written down a moment after it was timed, one of them later than another.
+    start = std::min(std::max(start, track.until), end);
+    track.until = end;
+    writer_.span("step", fmt::format("{} {}", record.name, record.a), trace_.pid, track.number, start, end - start,
+                 at_site(writer_, record));
+  }
+
+  Writer& writer_;
+  const TraceFile& trace_;
+  const std::uint64_t zero_;
+  std::set<std::uint32_t> threads_;
+  std::vector<std::uint64_t> device_free_;  // of each track: when its latest kernel ended
+  std::map<std::tuple<TraceKind, std::string, std::string, std::uint32_t>, StepTrack> steps_;
+};
+
+// What readers of the file need not compute: the figures of the model, a list of processes.
+nlohmann::json figures_of(const std::vector<TraceFile>& traces) {
+  auto processes = nlohmann::json::array();
+  for (const TraceFile& trace : traces) {
+    if (trace.error.empty()) processes.push_back({{"pid", trace.pid}, {"modelled", to_json(replay(trace))}});
+  }
+  return {{"processes", std::move(processes)}};
 }
 
 }  // namespace
@@ -159,9 +227,9 @@ std::string write_chrome_trace(const std::vector<TraceFile>& traces, const fs::p
   }
   Writer writer(file);
   for (const TraceFile& trace : traces) {
-    if (trace.error.empty()) write_process(writer, trace, zero);
+    if (trace.error.empty()) ProcessWriter(writer, trace, zero).write();
   }
-  int error = writer.finish();
+  int error = writer.finish(figures_of(traces));
   if (std::fclose(file) != 0 && error == 0) error = errno;
   if (error == 0 && std::rename(draft.c_str(), path.c_str()) != 0) error = errno;
   return error != 0 ? failed(error) : "";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 namespace anymps::lab {
 namespace {
@@ -50,6 +51,16 @@ ReplayedTimeline replay(const TraceFile& trace) {
   timeline.queued_seconds = static_cast<double>(queued) * kSecond;
   timeline.waited_seconds = static_cast<double>(waited) * kSecond;
   return timeline;
+}
+
+nlohmann::json to_json(const ReplayedTimeline& timeline) {
+  return {{"host_seconds", timeline.host_seconds},
+          {"busy_seconds", timeline.busy_seconds},
+          {"busy_share", timeline.busy_share()},
+          {"queued_seconds", timeline.queued_seconds},
+          {"waited_seconds", timeline.waited_seconds},
+          {"kernels", timeline.kernels},
+          {"waits", timeline.waits}};
 }
 
 }  // namespace anymps::lab

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 
 #include "lab/trace_reader.h"
 
@@ -21,5 +22,7 @@ struct ReplayedTimeline {
 };
 
 ReplayedTimeline replay(const TraceFile& trace);
+
+nlohmann::json to_json(const ReplayedTimeline& timeline);
 
 }  // namespace anymps::lab

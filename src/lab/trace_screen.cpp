@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <ranges>
 #include <string_view>
 
-#include "lab/replayed_timeline.h"
 #include "lab/summary_screen.h"
 #include "lab/text_wrap.h"
 
@@ -41,57 +39,32 @@ class Screen {
   std::string text_;
 };
 
-struct Row {
-  std::string name;
-  std::string site;
-  std::uint64_t count = 0;
-  std::uint64_t total = 0;
-  std::uint64_t max = 0;
-};
-
-// From the tallies, which are exact however much of the ring was overwritten.
-std::vector<Row> rows_of(const std::vector<TraceFile>& traces, std::initializer_list<TraceKind> kinds, bool by_site) {
-  std::map<std::pair<std::string, std::string>, Row> rows;
-  for (const TraceFile& trace : traces) {
-    for (const TraceTally& tally : trace.tallies) {
-      if (std::ranges::find(kinds, tally.kind) == kinds.end()) continue;
-      const std::string site = by_site ? tally.site : "";
-      Row& row = rows[{tally.name, site}];
-      row.name = tally.name;
-      row.site = site;
-      row.count += tally.count;
-      row.total += tally.total;
-      row.max = std::max(row.max, tally.max);
-    }
-  }
-  std::vector<Row> sorted;
-  for (auto& [_, row] : rows) sorted.push_back(std::move(row));
-  std::ranges::stable_sort(sorted, [](const Row& left, const Row& right) {
-    return std::pair(left.total, left.count) > std::pair(right.total, right.count);
-  });
-  return sorted;
-}
-
-std::string label_of(const Row& row) {
+std::string label_of(const TraceRow& row) {
   std::string name = keep_end(row.name, kNameWidth);
   constexpr std::string_view kAt = " at ";
   if (row.site.empty() || length_of(name) + kAt.size() >= kNameWidth) return name;
   return name + std::string(kAt) + keep_end(row.site, kNameWidth - length_of(name) - kAt.size());
 }
 
-void table(Screen& screen, std::string_view title, const std::vector<Row>& rows) {
+void table(Screen& screen, std::string_view title, const std::vector<TraceRow>& rows) {
   if (rows.empty()) return;
   const std::uint64_t all = std::accumulate(rows.begin(), rows.end(), std::uint64_t{0},
-                                            [](std::uint64_t sum, const Row& row) { return sum + row.total; });
-  screen.heading(fmt::format("{:<{}} {:>10} {:>6} {:>9} {:>10} {:>10}", title, kNameWidth, "total", "share", "count",
-                             "mean", "longest"));
-  for (const Row& row : rows | std::views::take(kRows)) {
-    const double total = static_cast<double>(row.total) * kSecond;
-    screen.line(
-        fmt::format("{:<{}} {:>10} {:>5.1f}% {:>9} {:>10} {:>10}", label_of(row), kNameWidth, human_seconds(total),
-                    all != 0 ? 100.0 * static_cast<double>(row.total) / static_cast<double>(all) : 0.0, row.count,
-                    human_seconds(total / static_cast<double>(std::max<std::uint64_t>(row.count, 1))),
-                    human_seconds(static_cast<double>(row.max) * kSecond)));
+                                            [](std::uint64_t sum, const TraceRow& row) { return sum + row.total_ns; });
+  // Some things are counted alone.
+  screen.heading(all == 0 ? fmt::format("{:<{}} {:>10}", title, kNameWidth, "count")
+                          : fmt::format("{:<{}} {:>10} {:>6} {:>9} {:>10} {:>10}", title, kNameWidth, "total", "share",
+                                        "count", "mean", "longest"));
+  for (const TraceRow& row : rows | std::views::take(kRows)) {
+    if (all == 0) {
+      screen.line(fmt::format("{:<{}} {:>10}", label_of(row), kNameWidth, row.count));
+      continue;
+    }
+    const double total = static_cast<double>(row.total_ns) * kSecond;
+    screen.line(fmt::format("{:<{}} {:>10} {:>5.1f}% {:>9} {:>10} {:>10}", label_of(row), kNameWidth,
+                            human_seconds(total), 100.0 * static_cast<double>(row.total_ns) / static_cast<double>(all),
+                            row.count,
+                            human_seconds(total / static_cast<double>(std::max<std::uint64_t>(row.count, 1))),
+                            human_seconds(static_cast<double>(row.longest_ns) * kSecond)));
   }
   if (rows.size() > kRows) screen.line(fmt::format("… and {} more", rows.size() - kRows));
   screen.line("");
@@ -136,34 +109,29 @@ void strip(Screen& screen, const TraceFile& trace, const Terminal& terminal) {
 
 }  // namespace
 
-std::string trace_screen(const std::vector<TraceFile>& traces, const Terminal& terminal) {
+std::string trace_screen(const TraceSummary& summary, const Terminal& terminal) {
   Screen screen(terminal);
-  for (const TraceFile& trace : traces) {
-    if (!trace.error.empty()) {
-      screen.line(trace.error);
-      continue;
-    }
-    const std::uint64_t lost =
-        trace.records_written - std::min<std::uint64_t>(trace.records_written, trace.records.size());
-    screen.heading(fmt::format("{} (process {})", trace.command, trace.pid));
-    strip(screen, trace, terminal);
-    const ReplayedTimeline timeline = replay(trace);
+  for (const std::string& reason : summary.unreadable) screen.line(reason);
+  for (const TracedProcess& process : summary.processes) {
+    screen.heading(fmt::format("{} (process {})", process.trace->command, process.trace->pid));
+    strip(screen, *process.trace, terminal);
+    const ReplayedTimeline& timeline = process.modelled;
     if (timeline.kernels != 0) {
       screen.line(
           fmt::format("modelled  a device beside the host: busy {:.0f}% of {}; the host waits {} of it ({} times)",
                       100 * timeline.busy_share(), human_seconds(timeline.host_seconds),
                       human_seconds(timeline.waited_seconds), timeline.waits));
     }
-    if (lost != 0) {
-      screen.line(
-          fmt::format("lost      {} of {} events: the oldest; --events keeps more", lost, trace.records_written));
+    if (process.lost != 0) {
+      screen.line(fmt::format("lost      {} of {} events: the oldest; --events keeps more", process.lost,
+                              process.trace->records_written));
     }
     screen.line("");
   }
-  table(screen, "on the device", rows_of(traces, {TraceKind::kOperator, TraceKind::kShader}, false));
-  table(screen, "called by the host (with what they call)", rows_of(traces, {TraceKind::kCall}, false));
-  table(screen, "the host waits", rows_of(traces, {TraceKind::kSync}, true));
-  table(screen, "fell back to the CPU", rows_of(traces, {TraceKind::kFallback}, true));
+  table(screen, "on the device", summary.kernels);
+  table(screen, "called by the host (with what they call)", summary.calls);
+  table(screen, "the host waits", summary.waits);
+  table(screen, "fell back to the CPU", summary.fallbacks);
   return screen.take();
 }
 

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "lab/terminal.h"
-#include "lab/trace_reader.h"
+#include "lab/trace_summary.h"
 
 namespace anymps::lab {
 
-std::string trace_screen(const std::vector<TraceFile>& traces, const Terminal& terminal);
+std::string trace_screen(const TraceSummary& summary, const Terminal& terminal);
 
 }  // namespace anymps::lab

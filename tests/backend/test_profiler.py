@@ -83,11 +83,25 @@ def test_the_trace_has_a_track_of_the_device(tmp_path):
     for kernel in kernels:
         asked = operators[kernel["args"]["External id"]]
         assert asked["name"] == kernel["name"]
+        assert (kernel["args"]["device"], kernel["args"]["stream"]) == (0, 0)
+        assert kernel["args"]["correlation"] == kernel["args"]["External id"]
         # Within the operator: nothing is queued. Their clocks are read apart.
         assert asked["ts"] - 100 <= kernel["ts"]
         assert kernel["ts"] + kernel["dur"] <= asked["ts"] + asked["dur"] + 100
     names = {event["pid"]: event["args"]["name"] for event in events if event.get("name") == "process_name"}
     assert names[kernels[0]["pid"]] == "mps"
+
+
+def spans_of(prof, path):
+    prof.export_chrome_trace(str(path))
+    return [event["name"] for event in json.loads(path.read_text())["traceEvents"] if event.get("cat") == "Trace"]
+
+
+def test_a_program_of_the_cpu_has_the_trace_that_it_had(tmp_path):
+    x = torch.randn(30, 30)
+    assert spans_of(profiled(lambda: x @ x), tmp_path / "cpu.json") == ["PyTorch Profiler (0)"]
+    y = torch.randn(30, 30, device="mps")
+    assert spans_of(profiled(lambda: y @ y), tmp_path / "mps.json") == ["PyTorch Profiler (0)", "mps (0)"]
 
 
 def test_schedules_and_stacks(tmp_path):

@@ -1,6 +1,9 @@
 """`anymps trace`: what ran, where it waited, in tables and in a file that tools read."""
 
 import json
+import os
+import subprocess
+import sys
 
 PROGRAM = """
 import torch
@@ -41,7 +44,7 @@ def test_the_tables_name_what_was_planted(call, tmp_path):
     assert rows_under(answer.stderr, "on the device")[0].startswith("slow_on_purpose")
     assert rows_under(answer.stderr, "called by the host")[0].startswith("my step")
     waits = rows_under(answer.stderr, "the host waits")[0]
-    assert waits.startswith("item at") and "program.py:19" in waits and " 15 " in waits
+    assert waits.startswith("item at") and "program.py:19" in waits and waits.split()[-1] == "15"
     assert "modelled" in answer.stderr and str(path) in answer.stderr
 
     events = json.loads(path.read_text())["traceEvents"]
@@ -56,6 +59,48 @@ def test_the_tables_name_what_was_planted(call, tmp_path):
         assert {"aten::mm", "aten::relu", "aten::mean"} <= {event["name"] for event in within}
     names = {(event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"}
     assert names[kernels[0]["pid"], kernels[0]["tid"]] == "mps"
+
+
+def test_a_planted_fallback_is_the_first_row(call, tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(
+        """
+import torch
+x = torch.eye(3, device="mps")
+torch.linalg.svd(x)  # falls back on a Mac, too
+for _ in range(4):
+    torch.linalg.eigvals(x)
+"""
+    )
+    answer = call("trace", "--fallback", str(script))
+    assert answer.returncode == 0, answer.stderr
+    rows = rows_under(answer.stderr, "fell back to the CPU")
+    assert rows[0].startswith("aten::_linalg_eigvals at") and "program.py:6" in rows[0] and rows[0].split()[-1] == "4"
+    assert rows[1].startswith("aten::linalg_svd at") and "program.py:4" in rows[1]
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    planted = [event for event in events if event.get("cat") == "fallback" and "eigvals" in event["name"]]
+    assert [event["args"]["at"].endswith("program.py:6") for event in planted] == [True] * 4
+
+
+def test_all_tables_and_figures_as_json(call, tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM)
+    answer = call("trace", "--quiet", "--json", "figures.json", str(script))
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout == "done\n" and answer.stderr == ""
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert figures["version"] == 1 and figures["unreadable"] == [] and figures["fallbacks"] == []
+    assert (figures["kernels"][0]["name"], figures["kernels"][0]["count"]) == ("slow_on_purpose", 3)
+    assert figures["calls"][0]["name"] == "my step"
+    assert (figures["waits"][0]["name"], figures["waits"][0]["count"]) == ("item", 15)
+    assert figures["waits"][0]["site"].endswith("program.py:19")
+    (process,) = figures["processes"]
+    assert process["lost_events"] == 0 < process["events"]
+    assert process["modelled"]["kernels"] == sum(row["count"] for row in figures["kernels"])
+    assert 0 < process["modelled"]["busy_share"] <= 1
+    assert process["modelled"]["waited_seconds"] > 0
+    in_the_trace = json.loads((tmp_path / "trace.json").read_text())["otherData"]["processes"]
+    assert in_the_trace == [{"pid": process["pid"], "modelled": process["modelled"]}]
 
 
 def test_processes_and_a_death(call, tmp_path):
@@ -101,6 +146,34 @@ def test_a_full_disk_is_one_sentence_and_the_program_has_run(call, tmp_path):
     assert answer.stdout == "done\n"
     assert answer.returncode == 1
     assert "No space left on device" in answer.stderr and len(answer.stderr.splitlines()) == 1
+
+
+def test_without_room_for_a_trace_the_program_goes_on(call, tmp_path):
+    """A limit on the size of files stands for a full disk."""
+    script = tmp_path / "program.py"
+    script.write_text(
+        """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+import torch
+print((torch.ones(3, device="mps") + 1).sum().item())
+"""
+    )
+    answer = call("trace", str(script))
+    assert answer.stdout == "6.0\n"
+    assert answer.returncode == 1
+    said = answer.stderr.splitlines()
+    assert len(said) == 2 and "no process left a trace" in said[1]
+    assert said[0].startswith("anymps: no trace of process ") and said[0].endswith(": File too large")
+
+
+def test_a_run_folder_that_is_not_there(environment, tmp_path):
+    code = 'import torch; print((torch.ones(3, device="mps") + 1).sum().item())'
+    variables = environment | {"ANYMPS_RUN": str(tmp_path / "missing"), "ANYMPS_TRACE_CALLS": "1"}
+    answer = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, timeout=120)
+    assert answer.returncode == 0 and answer.stdout == "6.0\n"
+    (said,) = answer.stderr.splitlines()
+    assert "no trace of process" in said and said.endswith(os.strerror(2))
 
 
 def test_a_program_without_torch_leaves_no_trace(call, tmp_path):
