@@ -10,7 +10,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 DEBIAN := build-essential cmake ninja-build ccache git python3-dev python3-venv valgrind \
           libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libgtest-dev \
-          llvm-19 llvm-19-dev libclang-19-dev
+          llvm-19 llvm-19-dev libclang-19-dev systemtap-sdt-dev
 DEBIAN_LINT := clang-format-19 clang-tidy-19
 DEBIAN_FUZZ := clang-19
 # How long `make fuzz` looks.

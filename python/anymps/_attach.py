@@ -43,7 +43,7 @@ def _storage_constructor(module):
 
 
 class NoSuchMac(Exception):
-    """ANYMPS_MAC or ANYMPS_MACOS names nothing that exists."""
+    """ANYMPS_MAC, ANYMPS_MACOS or ANYMPS_AS_TORCH names nothing that exists."""
 
 
 def _play_macos(version: str) -> None:
@@ -88,7 +88,7 @@ def attach() -> None:
 
         module.trace_fact("device", module.device_name())
         module.trace_fact("torch", torch.__version__)
-        for key, variable in (("mac", "ANYMPS_MAC"), ("macos", "ANYMPS_MACOS")):
+        for key, variable in (("mac", "ANYMPS_MAC"), ("macos", "ANYMPS_MACOS"), ("as torch", "ANYMPS_AS_TORCH")):
             if chosen := os.environ.get(variable):
                 module.trace_fact(key, chosen)
         # A bad limit in the environment is for the first tensor to report, as on a Mac.

@@ -205,4 +205,9 @@ void AliasKernel::call(const c10::OperatorHandle& op, const Facts& facts, torch:
   }
 }
 
+torch::CppFunction alias_function(AliasTarget target, DeviceCheck check) {
+  return torch::CppFunction::makeFromBoxedKernel(
+      c10::BoxedKernel::makeFromFunctor(std::make_unique<AliasKernel>(target, check)));
+}
+
 }  // namespace anymps::backend

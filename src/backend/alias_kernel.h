@@ -5,6 +5,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 #include <c10/core/DispatchKeySet.h>
+#include <torch/library.h>
 
 #include <atomic>
 #include <cstdint>
@@ -40,5 +41,7 @@ class AliasKernel final : public c10::OperatorKernel {
   // Bit n: the CPU kernel has refused ScalarType n, so go to a wider type at once.
   std::atomic<std::uint64_t> widened_{0};
 };
+
+torch::CppFunction alias_function(AliasTarget target, DeviceCheck check);
 
 }  // namespace anymps::backend

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/memory.h"
+#include "gpu/probes.h"
 #include "gpu/trace.h"
 
 namespace anymps::backend {
@@ -121,14 +122,16 @@ void RouteScope::end_span() noexcept {
   if (gpu::Trace* trace = gpu::Trace::current()) {
     ThisThread& thread = here;
     const std::uint32_t name = thread.calls.empty() ? trace->intern("an operator") : id_of(*trace, thread.calls.back());
+    ANYMPS_PROBE(operator_ran, thread.calls.empty() ? "an operator" : thread.calls.back().name, began, 0);
     trace->record_span(gpu::TraceKind::kOperator, name, began, 0, who_asked(thread));
   }
   if (std::exchange(hidden_, false)) at::enableRecordFunction(true);
 }
 
-void note_shader(std::string_view name, std::uint64_t threads, std::uint64_t began_ns) noexcept {
+void note_shader(const std::string& name, std::uint64_t threads, std::uint64_t began_ns) noexcept {
   gpu::Trace* trace = gpu::Trace::current();
   if (trace == nullptr) return;
+  ANYMPS_PROBE(shader_ran, name.c_str(), began_ns, threads);
   trace->record_span(gpu::TraceKind::kShader, trace->intern(name), began_ns, threads, who_asked(here));
 }
 

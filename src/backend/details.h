@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <string>
 
 namespace anymps::backend {
 
@@ -15,7 +15,7 @@ void end_details();
 void trace_calls();
 
 // A Metal kernel has run since then.
-void note_shader(std::string_view name, std::uint64_t threads, std::uint64_t began_ns) noexcept;
+void note_shader(const std::string& name, std::uint64_t threads, std::uint64_t began_ns) noexcept;
 
 // A number for who asked for what this thread does next; 0 for nobody. The profiler nests them.
 void push_correlation(std::uint64_t id);

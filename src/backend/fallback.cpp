@@ -11,6 +11,7 @@
 
 #include "backend/alias_kernel.h"
 #include "backend/call_site.h"
+#include "backend/other_release.h"
 #include "backend/registration.h"
 #include "gpu/trace.h"
 
@@ -27,7 +28,7 @@ void refuse_distributed(const c10::OperatorHandle& op) {
                               op.schema().operator_name(),
                               "' is not currently implemented for the MPS device. If you want this op to be considered "
                               "for addition ",
-                              kTracker, " as well as commit hash ", ANYMPS_TORCH_COMMIT,
+                              kTracker, " as well as commit hash ", quoted_commit(),
                               ". Please note, that distributed operators can not fall back to CPU");
 }
 
@@ -36,7 +37,7 @@ void refuse(const c10::OperatorHandle& op, torch::jit::Stack*) {
   TORCH_CHECK_NOT_IMPLEMENTED(
       false, "The operator '", op.schema().operator_name(),
       "' is not currently implemented for the MPS device. If you want this op to be considered for addition ", kTracker,
-      " as well as commit hash ", ANYMPS_TORCH_COMMIT,
+      " as well as commit hash ", quoted_commit(),
       ". As a temporary fix, you can set the environment variable `PYTORCH_ENABLE_MPS_FALLBACK=1` to use the CPU as a "
       "fallback for this op. WARNING: this will be slower than running natively on MPS.");
 }
@@ -72,21 +73,24 @@ bool fallback_enabled() {
   return value.has_value() && *value != "0";
 }
 
+torch::CppFunction for_missing() {
+  return fallback_enabled() ? torch::CppFunction::makeFromBoxedFunction<&fall_back>()
+                            : torch::CppFunction::makeFromBoxedFunction<&refuse>();
+}
+
 }  // namespace
 
-void register_fallback(torch::Library& m) {
-  if (fallback_enabled()) {
-    m.fallback(torch::CppFunction::makeFromBoxedFunction<&fall_back>());
-  } else {
-    m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse>());
-  }
+void register_fallback(torch::Library& m) { m.fallback(for_missing()); }
+
+void register_missing(torch::Library& m, const char* name) { m.impl(name, for_missing()); }
+
+void register_permanent_fallback(torch::Library& m, const char* name) {
+  m.impl(name, torch::CppFunction::makeFromBoxedFunction<&fall_back>());
 }
 
 // PyTorch itself sends these to the CPU, whatever the environment says.
 void register_permanent_fallbacks(torch::Library& m) {
-  for (const char* name : {"embedding_renorm_", "linalg_svd.U"}) {
-    m.impl(name, torch::CppFunction::makeFromBoxedFunction<&fall_back>());
-  }
+  for (const char* name : {"embedding_renorm_", "linalg_svd.U"}) register_permanent_fallback(m, name);
 }
 
 void register_svd(torch::Library& m) { m.impl("linalg_svd", svd); }

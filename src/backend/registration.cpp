@@ -17,11 +17,6 @@
 namespace anymps::backend {
 namespace {
 
-torch::CppFunction alias_function(AliasTarget target, DeviceCheck check) {
-  return torch::CppFunction::makeFromBoxedKernel(
-      c10::BoxedKernel::makeFromFunctor(std::make_unique<AliasKernel>(target, check)));
-}
-
 torch::Library& library_for(c10::DispatchKey key) {
   static auto* const mps = new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::MPS, __FILE__, __LINE__);
   static auto* const sparse =
@@ -93,6 +88,7 @@ void register_device() {
     register_sampling(mps);
     register_deferred_errors(mps);
     register_covered_operators();
+    register_other_release(mps);
   });
 }
 

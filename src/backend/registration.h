@@ -15,6 +15,11 @@ void register_guard();
 void register_profiler_track();
 void register_fallback(torch::Library& every_operator);
 void register_permanent_fallbacks(torch::Library& aten);
+// One operator: as those that PyTorch's MPS backend lacks, or as those that it sends to the CPU without being asked.
+void register_missing(torch::Library& aten, const char* name);
+void register_permanent_fallback(torch::Library& aten, const char* name);
+// Last, since it takes the place of what is registered.
+void register_other_release(torch::Library& aten);
 void register_factories(torch::Library& aten);
 void register_copy(torch::Library& aten);
 void register_recurrent(torch::Library& aten);

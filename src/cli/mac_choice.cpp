@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "gpu/operator_history.h"
+#include "lab/coverage_screen.h"
 #include "lab/log.h"
 
 namespace anymps::cli {
@@ -25,7 +27,16 @@ void MacChoice::add_macos(CLI::App& verb) {
   verb.add_option("--macos", macos, "What version checks see, such as 14.5 (otherwise 26.0)")->type_name("VERSION");
 }
 
+void MacChoice::add_as_torch(CLI::App& verb) {
+  verb.add_option("--as-torch", torch, "Refuse what that release of PyTorch lacks on MPS, such as 2.8")
+      ->type_name("RELEASE");
+}
+
 std::optional<gpu::ChosenMac> MacChoice::resolve() const {
+  if (const std::string asked = or_variable(torch, "ANYMPS_AS_TORCH"); !asked.empty() && !gpu::torch_release(asked)) {
+    lab::log().error("no release of PyTorch `{}` is known; there are {}", asked, lab::known_releases());
+    return std::nullopt;
+  }
   try {
     const gpu::ChosenMac chosen = gpu::choose_mac(or_variable(mac, "ANYMPS_MAC"), or_variable(macos, "ANYMPS_MACOS"));
     if (chosen.mac && chosen.macos.major < static_cast<unsigned>(chosen.mac->first_macos.value)) {
@@ -42,6 +53,7 @@ std::optional<gpu::ChosenMac> MacChoice::resolve() const {
 void MacChoice::put_into(std::map<std::string, std::string>& environment) const {
   if (!mac.empty()) environment["ANYMPS_MAC"] = mac;
   if (!macos.empty()) environment["ANYMPS_MACOS"] = macos;
+  if (!torch.empty()) environment["ANYMPS_AS_TORCH"] = torch;
 }
 
 }  // namespace anymps::cli

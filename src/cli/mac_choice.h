@@ -1,4 +1,4 @@
-// --mac and --macos, for the verbs that run a command on a Mac of the user's choice.
+// --mac, --macos and --as-torch, for the verbs that run a command on a Mac of the user's choice.
 #pragma once
 
 #include <map>
@@ -16,9 +16,11 @@ namespace anymps::cli {
 struct MacChoice {
   std::string mac;
   std::string macos;
+  std::string torch;
 
   void add_mac(CLI::App& verb);
   void add_macos(CLI::App& verb);
+  void add_as_torch(CLI::App& verb);
 
   // What was chosen here, else in the environment. Nothing after one line about a name or a version that does not
   // exist: the verb ends with kUsageError, before it starts anything.

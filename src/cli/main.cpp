@@ -33,6 +33,7 @@ constexpr const char* kExamples = R"text(Examples:
   anymps replay 0000-step.gputrace          run a captured Metal launch again, and compare
   anymps size train.py                      on which Macs would the run fit?
   anymps metal list kernels.metallib        what the functions of a Metal library ask for
+  anymps coverage torch.linalg.eigh         in which releases of PyTorch it runs on MPS
   anymps env                                what a bug report needs
   anymps cache clear                        remove what can be made again
   eval "$(anymps completion bash)"          complete verbs and options with the tab key
@@ -63,6 +64,7 @@ int run(const std::vector<std::string>& words) {
   add_run(app, chosen);
   add_trace(app, chosen);
   add_replay(app, chosen);
+  add_coverage(app, chosen);
   add_size(app, chosen);
   add_macs(app, chosen);
   add_metal(app, chosen);

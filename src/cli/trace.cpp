@@ -77,6 +77,7 @@ void add_trace(CLI::App& app, Action& chosen) {
   verb->prefix_command();
   options->choice.add_mac(*verb);
   options->choice.add_macos(*verb);
+  options->choice.add_as_torch(*verb);
   verb->add_option("-o,--output", options->output, "Where the trace goes, in Chrome's format (default: trace.json)")
       ->type_name("FILE");
   verb->add_option("--json", options->json, "Write all tables and figures to FILE")->type_name("FILE");

@@ -20,6 +20,7 @@ constexpr int kUsageError = 2;
 void add_run(CLI::App& app, Action& chosen);
 void add_trace(CLI::App& app, Action& chosen);
 void add_replay(CLI::App& app, Action& chosen);
+void add_coverage(CLI::App& app, Action& chosen);
 void add_size(CLI::App& app, Action& chosen);
 void add_macs(CLI::App& app, Action& chosen);
 void add_metal(CLI::App& app, Action& chosen);

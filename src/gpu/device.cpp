@@ -9,6 +9,7 @@
 
 #include "gpu/mac_profile.h"
 #include "gpu/machine_memory.h"
+#include "gpu/operator_history.h"
 
 namespace anymps::gpu {
 namespace {
@@ -50,9 +51,20 @@ const DeviceFacts& device_facts() {
   return facts;
 }
 
+std::optional<std::size_t> played_release() {
+  const char* asked = std::getenv("ANYMPS_AS_TORCH");
+  if (asked == nullptr || *asked == '\0') return std::nullopt;
+  if (const auto release = torch_release(asked)) return release;
+  std::string text =
+      std::string("ANYMPS_AS_TORCH names ") + asked + ", which is no release of PyTorch that is known here:";
+  for (const TorchRelease& release : torch_releases()) text += " " + std::string(release.version);
+  throw std::invalid_argument(text);
+}
+
 std::optional<std::string> device_problem() {
   try {
     device_facts();
+    played_release();
     return std::nullopt;
   } catch (const std::invalid_argument& error) {
     return error.what();

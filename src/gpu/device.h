@@ -22,7 +22,11 @@ struct DeviceFacts {
 // that ANYMPS_MACOS names. Both are read once. Throws std::invalid_argument where they name nothing that exists.
 const DeviceFacts& device_facts();
 
-// Why device_facts() would throw, in one line; nothing when all is well.
+// The release of PyTorch that ANYMPS_AS_TORCH names, among torch_releases(); nothing where none is asked for. Throws
+// std::invalid_argument where there is no such release.
+std::optional<std::size_t> played_release();
+
+// Why one of these would throw, in one line; nothing when all is well.
 std::optional<std::string> device_problem();
 
 // A kernel that finds bad data (an index out of bounds) cannot stop the host: it leaves a message, and the next

@@ -2,11 +2,17 @@
 
 import gzip
 import json
+import pathlib
+import shutil
+import subprocess
+import sysconfig
 
+import anymps
 import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function, schedule, tensorboard_trace_handler
 
+MULTIARCH = sysconfig.get_config_var("MULTIARCH") or ""
 MPS = int(torch.autograd.DeviceType.MPS)
 
 SLOW = """
@@ -302,3 +308,16 @@ def test_signposts_that_are_wrong():
     torch.mps.profiler.stop()
     torch.mps.profiler.start("event")
     torch.mps.profiler.stop()
+
+
+@pytest.mark.skipif(shutil.which("readelf") is None, reason="no readelf")
+@pytest.mark.skipif(
+    not any(pathlib.Path("/usr/include", *folder, "sys/sdt.h").exists() for folder in ((), (MULTIARCH,))),
+    reason="no <sys/sdt.h> here: the library was built without probes",
+)
+def test_probes_are_in_the_library():
+    """For perf and bpftrace; read by a tool that knows ELF."""
+    command = ["readelf", "--notes", "--wide", anymps.library_path()]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "Provider: anymps" in shown
+    assert "Name: operator_ran" in shown and "Name: shader_ran" in shown

@@ -1,0 +1,58 @@
+#include "backend/other_release.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/util/Exception.h>
+#include <torch/library.h>
+
+#include "backend/alias_kernel.h"
+#include "backend/registration.h"
+#include "gpu/device.h"
+#include "gpu/operator_history.h"
+
+namespace anymps::backend {
+namespace {
+
+using gpu::OperatorRoute;
+
+// Nothing also where there is no such release: the device is not there then, and says why.
+std::optional<std::size_t> played() {
+  static const std::optional<std::size_t> release = gpu::device_problem() ? std::nullopt : gpu::played_release();
+  return release;
+}
+
+// PyTorch warns where a kernel takes another's place, which is what is wanted here.
+class Silence : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning& warning) override {}
+};
+
+}  // namespace
+
+std::string_view quoted_commit() {
+  const auto release = played();
+  return release ? gpu::torch_releases()[*release].commit : std::string_view(ANYMPS_TORCH_COMMIT);
+}
+
+void register_other_release(torch::Library& m) {
+  const auto release = played();
+  const auto own = gpu::torch_release(ANYMPS_TORCH_VERSION);
+  if (!release || !own) return;
+  Silence silence;
+  const c10::WarningUtils::WarningHandlerGuard guard(&silence);
+  for (const gpu::OperatorHistory& history : gpu::operator_histories()) {
+    const OperatorRoute now = history.in(*own);
+    const OperatorRoute then = history.in(*release);
+    const std::string name(history.name);
+    // What is not there at all is left as it is: PyTorch's functions here are made of operators that have other names
+    // there.
+    if (now == OperatorRoute::kKernel && then == OperatorRoute::kFallback) {
+      register_permanent_fallback(m, name.c_str());
+    } else if (now == OperatorRoute::kKernel && then == OperatorRoute::kRefused) {
+      register_missing(m, name.c_str());
+    } else if (now == OperatorRoute::kRefused && then == OperatorRoute::kKernel) {
+      m.impl(name.c_str(), alias_function(AliasTarget::kCpuKernel, DeviceCheck::kPlaceholder));
+    }
+  }
+}
+
+}  // namespace anymps::backend

@@ -1,0 +1,93 @@
+// `anymps coverage`: in which releases of PyTorch an operator runs on MPS.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/verbs.h"
+#include "lab/coverage_screen.h"
+#include "lab/log.h"
+
+namespace anymps::cli {
+namespace {
+
+struct CoverageOptions {
+  std::vector<std::string> operators;
+  std::string lacking;
+  std::string arrived;
+  bool json = false;
+};
+
+using Histories = std::vector<gpu::OperatorHistory>;
+
+bool named(const std::vector<std::string>& operators, Histories& found) {
+  for (const std::string& written : operators) {
+    const Histories some = lab::find_operators(written);
+    if (some.empty()) {
+      lab::log().error("there is no operator `{}` in PyTorch {} to {}; the nearest is `{}`", written,
+                       gpu::torch_releases().front().version, gpu::torch_releases().back().version,
+                       lab::nearest_operator(written));
+      return false;
+    }
+    found.insert(found.end(), some.begin(), some.end());
+  }
+  return true;
+}
+
+// Those that the release refuses, or that run in it and did not before.
+bool of_release(const std::string& version, bool arrived, Histories& found) {
+  const auto release = gpu::torch_release(version);
+  const auto before = gpu::torch_release_before(version);
+  if (!release || (arrived && !before)) {
+    lab::log().error("no release of PyTorch `{}` is known{}; there are {}", version,
+                     release ? ", with one before it" : "", lab::known_releases());
+    return false;
+  }
+  for (const gpu::OperatorHistory& one : gpu::operator_histories()) {
+    const bool wanted = arrived ? gpu::runs_on_mps(one.in(*release)) && !gpu::runs_on_mps(one.in(*before))
+                                : one.in(*release) == gpu::OperatorRoute::kRefused;
+    if (wanted) found.push_back(one);
+  }
+  return true;
+}
+
+int coverage(const CoverageOptions& options) {
+  if (options.operators.empty() && options.lacking.empty() && options.arrived.empty()) {
+    lab::log().error("name an operator, or --lacking or --new a release (see anymps coverage --help)");
+    return kUsageError;
+  }
+  Histories found;
+  if (!named(options.operators, found)) return kUsageError;
+  if (!options.lacking.empty() && !of_release(options.lacking, false, found)) return kUsageError;
+  if (!options.arrived.empty() && !of_release(options.arrived, true, found)) return kUsageError;
+  fmt::print("{}", options.json ? lab::coverage_to_json(found).dump(2) + "\n" : lab::coverage_screen(found));
+  return 0;
+}
+
+constexpr const char* kHelp =
+    R"text(Names may be written as in programs: torch.linalg.svd, aten::add.Tensor, nn.functional.gelu. A name without overload stands
+for all of them. "made of other operators": it runs where these run.
+
+Examples:
+  anymps coverage torch.linalg.eigh
+  anymps coverage --lacking 2.8           what a Mac with PyTorch 2.8 refuses
+  anymps coverage --new 2.14 --json       what came with 2.14
+)text";
+
+}  // namespace
+
+void add_coverage(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<CoverageOptions>();
+  CLI::App* verb = app.add_subcommand("coverage", "Say in which releases of PyTorch an operator runs on MPS");
+  verb->footer(kHelp);
+  verb->add_option("OPERATOR", options->operators, "Some operators")->type_name("NAME");
+  verb->add_option("--lacking", options->lacking, "All that this release refuses")->type_name("RELEASE");
+  verb->add_option("--new", options->arrived, "All that run since this release")->type_name("RELEASE");
+  verb->add_flag("--json", options->json, "As JSON");
+  verb->callback([options, &chosen] { chosen = [options](const auto&) { return coverage(*options); }; });
+}
+
+}  // namespace anymps::cli

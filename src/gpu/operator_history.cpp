@@ -1,0 +1,58 @@
+#include "gpu/operator_history.h"
+
+#include <algorithm>
+
+namespace anymps::gpu {
+namespace {
+
+constexpr TorchRelease kReleases[] = {
+#include "torch_releases.inc"
+};
+
+constexpr OperatorHistory kOperators[] = {
+#include "operator_routes.inc"
+};
+
+std::string_view without_overload(std::string_view name) { return name.substr(0, name.find('.')); }
+
+// "2.8" names every 2.8.x, and "2" none.
+bool is_named(const TorchRelease& release, std::string_view version) {
+  if (release.version == version) return true;
+  return version.find('.') != version.npos && release.version.starts_with(version) &&
+         release.version[version.size()] == '.';
+}
+
+}  // namespace
+
+std::span<const TorchRelease> torch_releases() { return kReleases; }
+
+std::optional<std::size_t> torch_release(std::string_view version) {
+  for (std::size_t i = std::size(kReleases); i-- > 0;) {
+    if (is_named(kReleases[i], version)) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> torch_release_before(std::string_view version) {
+  for (std::size_t i = 1; i < std::size(kReleases); ++i) {
+    if (is_named(kReleases[i], version)) return i - 1;
+  }
+  return std::nullopt;
+}
+
+std::span<const OperatorHistory> operator_histories() { return kOperators; }
+
+const OperatorHistory* operator_history(std::string_view name) {
+  const auto* const found = std::ranges::lower_bound(kOperators, name, {}, &OperatorHistory::name);
+  return found != std::end(kOperators) && found->name == name ? found : nullptr;
+}
+
+std::vector<OperatorHistory> overloads_of(std::string_view name) {
+  std::vector<OperatorHistory> found;
+  for (const OperatorHistory& one : kOperators) {
+    if (one.name == name || (name.find('.') == name.npos && without_overload(one.name) == name)) found.push_back(one);
+  }
+  return found;
+}
+
+}  // namespace anymps::gpu

@@ -1,0 +1,53 @@
+// By which route each of PyTorch's operators runs on a Mac's GPU, release by release. The facts lie in
+// data/coverage/history.txt, come from the wheels (tools/coverage_history.py), and are compiled in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace anymps::gpu {
+
+enum class OperatorRoute : char {
+  kKernel = 'm',
+  kComposite = 'c',
+  kFallback = 'f',  // on the CPU, without being asked
+  kRefused = '-',   // or on the CPU with PYTORCH_ENABLE_MPS_FALLBACK=1
+  kUnknown = '.',   // there is no such operator in the release
+};
+
+constexpr bool runs_on_mps(OperatorRoute route) {
+  return route == OperatorRoute::kKernel || route == OperatorRoute::kComposite;
+}
+
+struct OperatorHistory {
+  std::string_view name;    // "add.Tensor", without namespace
+  std::string_view routes;  // one for each of torch_releases()
+
+  OperatorRoute in(std::size_t release) const { return static_cast<OperatorRoute>(routes[release]); }
+};
+
+struct TorchRelease {
+  std::string_view version;  // "2.7.0"
+  std::string_view commit;   // of PyTorch's repository, as its errors quote it
+};
+
+// The oldest first.
+std::span<const TorchRelease> torch_releases();
+
+// The index of a release, "2.8" being the last 2.8.x; and of the newest that is older than this one and all 2.8.x.
+// Nothing where there is none.
+std::optional<std::size_t> torch_release(std::string_view version);
+std::optional<std::size_t> torch_release_before(std::string_view version);
+
+// All operators, by name; and the one of this name, or null.
+std::span<const OperatorHistory> operator_histories();
+const OperatorHistory* operator_history(std::string_view name);
+
+// The name itself, or all overloads of a name without one.
+std::vector<OperatorHistory> overloads_of(std::string_view name);
+
+}  // namespace anymps::gpu

@@ -1,0 +1,129 @@
+#include "lab/coverage_screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "gpu/edit_distance.h"
+
+namespace anymps::lab {
+namespace {
+
+using gpu::OperatorRoute;
+
+std::string_view name_of(OperatorRoute route) {
+  switch (route) {
+    case OperatorRoute::kKernel:
+      return "kernel";
+    case OperatorRoute::kComposite:
+      return "composite";
+    case OperatorRoute::kFallback:
+      return "fallback";
+    case OperatorRoute::kRefused:
+      return "refused";
+    case OperatorRoute::kUnknown:
+      break;
+  }
+  return "none";
+}
+
+std::string_view words_for(OperatorRoute route) {
+  switch (route) {
+    case OperatorRoute::kKernel:
+      return "a kernel of its own";
+    case OperatorRoute::kComposite:
+      return "made of other operators";
+    case OperatorRoute::kFallback:
+      return "on the CPU, without being asked";
+    case OperatorRoute::kRefused:
+      return "refused";
+    case OperatorRoute::kUnknown:
+      break;
+  }
+  return "not there";
+}
+
+// "torch.linalg.svd" is "linalg_svd" among operators, "nn.functional.gelu" is "gelu".
+std::string as_operator(std::string_view written) {
+  std::string name(written);
+  for (const std::string_view prefix :
+       {"aten::", "torch.", "ops.", "aten.", "Tensor.", "nn.functional.", "F.", "special.", "_C.", "_nn."}) {
+    if (!name.starts_with(prefix)) continue;
+    name.erase(0, prefix.size());
+    if (prefix == "special.") name.insert(0, "special_");
+  }
+  for (const std::string_view module : {"linalg.", "fft."}) {
+    if (name.starts_with(module)) name[module.size() - 1] = '_';
+  }
+  return name;
+}
+
+}  // namespace
+
+std::string known_releases() {
+  std::string text;
+  for (const gpu::TorchRelease& release : gpu::torch_releases()) {
+    if (!text.empty()) text += ", ";
+    text += release.version;
+  }
+  return text;
+}
+
+std::vector<gpu::OperatorHistory> find_operators(std::string_view written) {
+  return gpu::overloads_of(as_operator(written));
+}
+
+std::string nearest_operator(std::string_view written) {
+  const std::string name = as_operator(written);
+  const auto distance = [&](const gpu::OperatorHistory& one) {
+    return gpu::edits_between(name, std::string(one.name.substr(0, one.name.find('.'))));
+  };
+  const auto nearest = std::ranges::min_element(gpu::operator_histories(), {}, distance);
+  return std::string(nearest->name.substr(0, nearest->name.find('.')));
+}
+
+std::string told(const gpu::OperatorHistory& history) {
+  const auto releases = gpu::torch_releases();
+  std::string text;
+  for (std::size_t first = 0; first < releases.size();) {
+    std::size_t next = first + 1;
+    while (next < releases.size() && history.in(next) == history.in(first)) ++next;
+    if (!text.empty()) text += "; ";
+    text += words_for(history.in(first));
+    const bool to_the_end = next == releases.size();
+    if (first == 0 && to_the_end) {
+      text += fmt::format(" in all of {} to {}", releases.front().version, releases.back().version);
+    } else if (to_the_end) {
+      text += fmt::format(" since {}", releases[first].version);
+    } else if (next == first + 1) {
+      text += fmt::format(" in {}", releases[first].version);
+    } else {
+      text += fmt::format(" in {} to {}", releases[first].version, releases[next - 1].version);
+    }
+    first = next;
+  }
+  return text;
+}
+
+std::string coverage_screen(std::span<const gpu::OperatorHistory> operators) {
+  std::size_t width = 0;
+  for (const gpu::OperatorHistory& one : operators) width = std::max(width, one.name.size());
+  std::string text;
+  for (const gpu::OperatorHistory& one : operators) text += fmt::format("{:<{}}  {}\n", one.name, width, told(one));
+  return text;
+}
+
+nlohmann::json coverage_to_json(std::span<const gpu::OperatorHistory> operators) {
+  const auto releases = gpu::torch_releases();
+  nlohmann::json by_name = nlohmann::json::object();
+  for (const gpu::OperatorHistory& one : operators) {
+    nlohmann::json& routes = by_name[std::string(one.name)];
+    for (std::size_t i = 0; i < releases.size(); ++i) routes[std::string(releases[i].version)] = name_of(one.in(i));
+  }
+  nlohmann::json versions = nlohmann::json::array();
+  for (const gpu::TorchRelease& release : releases) versions.push_back(release.version);
+  return {{"version", 1}, {"releases", std::move(versions)}, {"operators", std::move(by_name)}};
+}
+
+}  // namespace anymps::lab

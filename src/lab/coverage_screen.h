@@ -1,0 +1,32 @@
+// The operators of PyTorch's releases on MPS, for people and for programs.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/operator_history.h"
+
+namespace anymps::lab {
+
+// "2.7.0, 2.7.1, ..."
+std::string known_releases();
+
+// As people write them: "aten::add.Tensor", "torch.linalg.svd", "nn.functional.gelu", "Tensor.add_". Empty for what is
+// known by none of these.
+std::vector<gpu::OperatorHistory> find_operators(std::string_view written);
+
+// Of all operators, the one whose name is nearest.
+std::string nearest_operator(std::string_view written);
+
+// "refused in 2.7.0 to 2.8.0, a kernel of its own since 2.9.0"
+std::string told(const gpu::OperatorHistory& history);
+
+// A line for each.
+std::string coverage_screen(std::span<const gpu::OperatorHistory> operators);
+// {"version", "releases", "operators": {NAME: {RELEASE: ROUTE}}}
+nlohmann::json coverage_to_json(std::span<const gpu::OperatorHistory> operators);
+
+}  // namespace anymps::lab

@@ -1,0 +1,62 @@
+"""`anymps coverage`: in which releases of PyTorch an operator runs on MPS."""
+
+import json
+
+
+def test_a_row(call):
+    answer = call("coverage", "grid_sampler_3d")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout == "grid_sampler_3d  refused in 2.7.0 to 2.8.0; a kernel of its own since 2.9.0\n"
+
+
+def test_names_as_programs_have_them(call):
+    rows = {}
+    for written in ("torch.linalg.svd", "aten::linalg_svd", "linalg_svd"):
+        rows[written] = call("coverage", written).stdout
+    assert len(set(rows.values())) == 1
+    assert "linalg_svd    on the CPU, without being asked in 2.7.0 to 2.13.0" in rows["linalg_svd"]
+    assert "gelu " in call("coverage", "torch.nn.functional.gelu").stdout
+    assert call("coverage", "add.Tensor").stdout.count("\n") == 1
+    assert call("coverage", "Tensor.add").stdout.count("\n") > 1
+
+
+def test_a_release(call):
+    lacking = call("coverage", "--lacking", "2.8", "--json")
+    operators = json.loads(lacking.stdout)["operators"]
+    assert {routes["2.8.0"] for routes in operators.values()} == {"refused"}
+    assert operators["grid_sampler_3d"]["2.9.0"] == "kernel"
+    new = json.loads(call("coverage", "--new", "2.14", "--json").stdout)["operators"]
+    assert "_linalg_eigh" in new and "grid_sampler_3d" not in new
+
+
+def test_what_is_not_known(call):
+    answer = call("coverage", "torch.linalg.sdv")
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr.endswith("; the nearest is `linalg_svd`\n")
+    for words in (("--lacking", "2.6"), ("--new", "2.7"), ("--lacking", "2")):
+        answer = call("coverage", *words)
+        assert answer.returncode == 2 and "no release of PyTorch" in answer.stderr and "2.15.0" in answer.stderr
+    assert call("coverage").returncode == 2
+
+
+def test_a_script_on_an_older_release(call, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import torch\n"
+        "grid = torch.zeros(1, 2, 2, 2, 3, device='mps')\n"
+        "print(torch.nn.functional.grid_sample(torch.ones(1, 1, 2, 2, 2, device='mps'), grid).sum().item())\n"
+    )
+    assert call("run", "--quiet", script).returncode == 0
+    answer = call("run", "--quiet", "--as-torch", "2.8", script)
+    assert answer.returncode == 1
+    assert "The operator 'aten::grid_sampler_3d' is not currently implemented for the MPS device" in answer.stderr
+    # As 2.8.0 says it, which names its own commit.
+    assert "commit hash a1cb3cc05d46d198467bebbb6e8fba50a325d4e7" in answer.stderr
+    assert call("run", "--quiet", "--as-torch", "2.8", "--fallback", script).returncode == 0
+    assert call("run", "--quiet", "--as-torch", "2.9", script).returncode == 0
+
+
+def test_no_such_release(call):
+    answer = call("run", "--as-torch", "3.1", "script.py")
+    assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
+    assert "no release of PyTorch `3.1` is known; there are 2.7.0, " in answer.stderr
