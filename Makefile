@@ -94,7 +94,7 @@ test: build/.installed cpp-tests ## everything that gates a change
 	$(VENV)/bin/python -m pytest tests/models tests/threads
 	$(with_genuine) $(VENV)/bin/python -m pytest tests --ignore=tests/models --ignore=tests/threads
 
-test-full: test ## the above, every genuine kernel, and PyTorch's own test_mps.py (TEST_MPS=path to it)
+test-full: test ## the above, every genuine kernel, PyTorch's own tests (TEST_MPS=path, TEST_PROFILER=folder), Perfetto
 	$(VENV)/bin/python tests/genuine/verify_all.py $(GENUINE) --table tests/genuine/verified-2.13.tsv
 	$(VENV)/bin/python tests/genuine/run.py $(GENUINE)/torch-2.13.0-0.metallib --jobs $(JOBS) --table tests/genuine/outcomes-2.13.tsv
 	$(VENV)/bin/python tests/genuine/run.py $(GENUINE)/torch-2.13.0-0.metallib --jobs $(JOBS) --engine coroutines \
@@ -103,7 +103,8 @@ test-full: test ## the above, every genuine kernel, and PyTorch's own test_mps.p
 	  --jobs $(JOBS) --against tests/genuine/outcomes-2.13.tsv --sameness tests/genuine/from-source-2.13.tsv; fi
 	$(VENV)/bin/python tests/genuine/validate.py $(GENUINE)/torch-2.13.0-0.metallib --each 10
 	$(VENV)/bin/python tests/genuine/document.py > docs/genuine.md
-	ANYMPS_TEST_MPS=$(TEST_MPS) $(VENV)/bin/python -m pytest tests/conformance
+	ANYMPS_TEST_MPS=$(TEST_MPS) ANYMPS_TEST_PROFILER=$(TEST_PROFILER) $(VENV)/bin/python -m pytest tests/conformance
+	$(VENV)/bin/python tests/full/perfetto_page.py
 
 bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
 	$(VENV)/bin/python bench/run.py
@@ -111,6 +112,8 @@ bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
 	$(VENV)/bin/python bench/fast_kernels.py
 	$(VENV)/bin/python bench/metal_compile.py
 	$(VENV)/bin/python bench/import_time.py
+	$(VENV)/bin/python bench/trace_cost.py
+	$(VENV)/bin/python bench/trace_writer.py
 
 lint: build/.debian-lint $(VENV)/.ready ## format and lint checks, changing nothing
 	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'fuzz/*.h' 'fuzz/*.cpp' 'examples/*.cpp' | xargs clang-format-19 --dry-run -Werror

@@ -81,6 +81,7 @@ void read_tallies(const TraceBytes& bytes, const Header& header, TraceFile& into
 
 void read_ring(const TraceBytes& bytes, const Header& header, TraceFile& into) {
   const std::uint64_t slots = bytes.entries(header.ring, sizeof(Record));
+  into.records.reserve(std::min(slots, header.ring_next));  // a million of them should not be in memory twice
   for (std::uint64_t i = 0; i < slots; ++i) {
     const auto record = bytes.at<Record>(header.ring.offset + i * sizeof(Record));
     if (record.sequence == 0 || (record.sequence - 1) % header.ring.count != i ||

@@ -5,6 +5,7 @@
     python tests/conformance/run_test_mps.py FILE --tests 'conv.*float16'                  by name
     python tests/conformance/run_test_mps.py FILE --table now.tsv --against before.tsv     what changed; 1 if worse
     python tests/conformance/run_test_mps.py FILE --slice 3/10                             every tenth test, for CI
+    python tests/conformance/run_test_mps.py ~/pytorch/test/profiler/test_profiler.py --allow-mps   device-generic tests
 
 Take the file from the release that is installed: for 2.13.0, test/test_mps.py of PyTorch's tag v2.13.0.
 Each class runs in processes of its own; a crash or a hang ends one test, and a fresh process goes on with the next.
@@ -39,13 +40,15 @@ OUTCOME_COLUMNS = (
 )
 
 
-def list_tests(file: Path, env: dict[str, str]) -> tuple[dict[str, list[str]], set[str]]:
+def worker(options, *words: str) -> list[str]:
+    return [sys.executable, str(WORKER), str(options.file), *words, *(["--allow-mps"] if options.allow_mps else [])]
+
+
+def list_tests(options, env: dict[str, str]) -> tuple[dict[str, list[str]], set[str]]:
     """(The tests of each class, and those that want a process without others)."""
-    done = subprocess.run(
-        [sys.executable, str(WORKER), str(file), "--list"], env=env, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(worker(options, "--list"), env=env, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise SystemExit(f"cannot load {file}:\n{done.stderr[-3000:]}")
+        raise SystemExit(f"cannot load {options.file}:\n{done.stderr[-3000:]}")
     listing = json.loads(done.stdout.splitlines()[-1])
     return listing["tests"], set(listing["serial"])
 
@@ -65,10 +68,10 @@ def select(listing: dict[str, list[str]], options) -> dict[str, list[str]]:
     return {c: tests for c, tests in chosen.items() if tests}
 
 
-def batches(file: Path, chosen: dict[str, list[str]], serial: set[str]):
+def batches(options, chosen: dict[str, list[str]], serial: set[str]):
     for test_class, tests in chosen.items():
         items = [f"{test_class}.{test}" for test in tests]
-        command = [sys.executable, str(WORKER), str(file), test_class]
+        command = worker(options, test_class)
         alone = [item for item in items if item in serial]
         others = [item for item in items if item not in serial]
         for i in range(0, len(others), BATCH):
@@ -79,7 +82,7 @@ def batches(file: Path, chosen: dict[str, list[str]], serial: set[str]):
 
 def run(options) -> list[outcomes.Outcome]:
     env = dict(os.environ, OMP_NUM_THREADS="1")  # warnings stay as they are: tests count them
-    listing, serial = list_tests(options.file, env)
+    listing, serial = list_tests(options, env)
     chosen = select(listing, options)
     total, found, began = sum(map(len, chosen.values())), [], time.monotonic()
 
@@ -94,7 +97,7 @@ def run(options) -> list[outcomes.Outcome]:
             if options.table:  # a run that is stopped leaves what it found
                 outcomes.write(options.table, found, not options.no_detail)
 
-    shepherd.herd(batches(options.file, chosen, serial), options.jobs, options.limit_s, options.limit_gib, report, env)
+    shepherd.herd(batches(options, chosen, serial), options.jobs, options.limit_s, options.limit_gib, report, env)
     return found
 
 
@@ -149,6 +152,9 @@ def main() -> int:
     parser.add_argument("file", type=Path, help="test_mps.py of the installed release, or any unittest file")
     parser.add_argument("--class", dest="classes", action="append", default=[], metavar="NAME", help="only this class")
     parser.add_argument("--tests", metavar="REGEX", help="only tests whose Class.method matches")
+    parser.add_argument(
+        "--allow-mps", action="store_true", help="make device-generic classes for mps too, where the file does not"
+    )
     parser.add_argument("--slice", type=slice_of, metavar="K/N", help="only every Nth test, starting with the Kth")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time (default: 1)")
     parser.add_argument("--limit-s", type=float, default=60, help="seconds per test (default: 60)")

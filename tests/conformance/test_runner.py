@@ -155,3 +155,28 @@ def test_a_file_that_does_not_import_is_named(tmp_path):
     assert done.returncode != 0
     assert "cannot load" in done.stderr
     assert "nothing_of_that_name" in done.stderr
+
+
+GENERIC = """
+from torch.testing._internal.common_device_type import instantiate_device_type_tests
+from torch.testing._internal.common_utils import TestCase
+
+class Generic(TestCase):
+    def test_device(self, device): self.assertEqual(device.split(":")[0], self.device_type)
+
+class CpuAlone(TestCase):
+    def test_device(self, device): pass
+
+instantiate_device_type_tests(Generic, globals())
+instantiate_device_type_tests(CpuAlone, globals(), only_for=("cpu",))
+"""
+
+
+@pytest.mark.parametrize("flags", [(), ("--allow-mps",)])
+def test_generic_classes_are_made_for_mps_where_asked(tmp_path, flags):
+    file, table = tmp_path / "generic.py", tmp_path / "table.tsv"
+    file.write_text(GENERIC)
+    done = run(file, "--table", table, *flags)
+    assert done.returncode == 0, done.stderr
+    made = {"CpuAloneCPU.test_device_cpu", "GenericCPU.test_device_cpu"}
+    assert set(rows(table)) == made | ({"GenericMPS.test_device_mps"} if flags else set())

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import answers
 import as_on_a_mac
+import generic_on_mps
 import outcomes
 import right_numbers
 import shader_watch
@@ -95,12 +96,15 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("test_class", nargs="?")
     parser.add_argument("--answers", type=int, help="file descriptor for the answers")
+    parser.add_argument("--allow-mps", action="store_true", help="make device-generic classes for mps too")
     parser.add_argument("--list", action="store_true", help="print the tests of all classes as JSON and leave")
     options = parser.parse_args()
 
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tensors are small; more threads only disturb the other job
     with contextlib.suppress(ImportError):  # a file that needs no torch (the runner's own test)
         as_on_a_mac.pretend()
+        if options.allow_mps:
+            generic_on_mps.install()
     module = load(options.file.resolve())
     shader_watch.install()
     if options.list:
