@@ -6,7 +6,10 @@ import json
 def test_a_row(call):
     answer = call("coverage", "grid_sampler_3d")
     assert (answer.returncode, answer.stderr) == (0, "")
-    assert answer.stdout == "grid_sampler_3d  refused in 2.7.0 to 2.8.0; a kernel of its own since 2.9.0\n"
+    assert answer.stdout.splitlines()[0].split(maxsplit=1) == [
+        "grid_sampler_3d",
+        "refused in 2.7.0 to 2.8.0; a kernel of its own since 2.9.0",
+    ]
 
 
 def test_names_as_programs_have_them(call):
@@ -30,7 +33,7 @@ def test_a_release(call):
 
 
 def test_what_is_not_known(call):
-    answer = call("coverage", "torch.linalg.sdv")
+    answer = call("coverage", "torch.linalg.svdd")
     assert (answer.returncode, answer.stdout) == (2, "")
     assert answer.stderr.endswith("; the nearest is `linalg_svd`\n")
     for words in (("--lacking", "2.6"), ("--new", "2.7"), ("--lacking", "2")):
