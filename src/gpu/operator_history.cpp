@@ -34,10 +34,9 @@ std::optional<std::size_t> torch_release(std::string_view version) {
 }
 
 std::optional<std::size_t> torch_release_before(std::string_view version) {
-  for (std::size_t i = 1; i < std::size(kReleases); ++i) {
-    if (is_named(kReleases[i], version)) return i - 1;
-  }
-  return std::nullopt;
+  const auto* const first = std::ranges::find_if(kReleases, [&](const auto& one) { return is_named(one, version); });
+  if (first == std::end(kReleases) || first == std::begin(kReleases)) return std::nullopt;
+  return static_cast<std::size_t>(first - std::begin(kReleases)) - 1;
 }
 
 std::span<const OperatorHistory> operator_histories() { return kOperators; }
