@@ -108,7 +108,7 @@ c10::IValue to_cpu(AliasCall& alias, const c10::IValue& value) {
   }
   if (value.isOptionalTensorList()) {
     c10::List<std::optional<at::Tensor>> list;
-    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorList()) {
+    for (const std::optional<at::Tensor> tensor : value.toOptionalTensorList()) {
       list.push_back(tensor ? std::optional<at::Tensor>(alias.to_cpu(*tensor)) : std::nullopt);
     }
     return list;

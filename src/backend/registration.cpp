@@ -98,7 +98,7 @@ namespace {
 struct AtLoad {
   AtLoad() { register_device(); }
 };
-const AtLoad at_load;
+const AtLoad kAtLoad;
 
 }  // namespace
 }  // namespace anymps::backend
