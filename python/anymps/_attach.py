@@ -9,7 +9,7 @@ import os
 
 import torch
 
-from anymps import _capture, _profiler
+from anymps import _capture, _environment, _profiler
 
 
 def _load_library():
@@ -81,6 +81,7 @@ def attach() -> None:
     torch.UntypedStorage.__new__ = staticmethod(_storage_constructor(module))
     torch.backends.mps.is_available.cache_clear()
     _capture.attach()
+    _environment.attach(module)
     _profiler.attach()
     atexit.register(module.drain_autograd_thread)
     if os.environ.get("ANYMPS_RUN"):

@@ -8,9 +8,11 @@
 #include <optional>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "backend/alias_kernel.h"
 #include "backend/call_site.h"
+#include "backend/mps_log.h"
 #include "backend/other_release.h"
 #include "backend/registration.h"
 #include "gpu/trace.h"
@@ -56,7 +58,11 @@ void warn_of_fallback(const c10::OperatorHandle& op) {
 void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   refuse_distributed(op);
   warn_of_fallback(op);
+  const bool logged = logs(LogLevel::kFallbacks);
+  const auto last = [stack](std::size_t count) { return torch::jit::last(*stack, count).vec(); };
+  const std::vector<c10::IValue> arguments = logged ? last(op.schema().arguments().size()) : std::vector<c10::IValue>();
   AliasKernel(AliasTarget::kCpuKernel, DeviceCheck::kNone)(op, c10::DispatchKeySet(c10::DispatchKey::MPS), stack);
+  if (logged) log_fallback(op.schema().name(), arguments, last(op.schema().returns().size()));
 }
 
 // The one of PyTorch's permanent fallbacks that has a gradient: autograd follows it to the CPU and back.
@@ -65,6 +71,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> svd(const at::Tensor& matrix, boo
   static const c10::OperatorHandle op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::linalg_svd", "");
   warn_of_fallback(op);
   auto [u, s, v] = at::linalg_svd(matrix.to(at::kCPU), full, driver);
+  if (logs(LogLevel::kFallbacks)) log_fallback(op.schema().name(), {matrix}, {u, s, v});
   return {u.to(matrix.device()), s.to(matrix.device()), v.to(matrix.device())};
 }
 

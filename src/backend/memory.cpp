@@ -12,6 +12,7 @@
 
 #include "backend/call_site.h"
 #include "backend/memory_history.h"
+#include "backend/mps_log.h"
 #include "gpu/device.h"
 #include "gpu/trace.h"
 #include "gpu/unified_memory.h"
@@ -64,6 +65,9 @@ std::int64_t counted_bytes(const gpu::Ledger::Buffer& entry) {
 void note_taken(void* data, const gpu::Ledger::Buffer& entry) {
   note_peaks();
   if (c10::memoryProfilingEnabled()) report(data, counted_bytes(entry));
+  if (logs(LogLevel::kAllocations)) {
+    log_allocation(static_cast<std::size_t>(counted_bytes(entry)), memory().ledger().allocated_bytes());
+  }
 }
 
 void* take_tensor(std::size_t bytes) {

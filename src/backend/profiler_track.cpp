@@ -31,6 +31,13 @@ std::int64_t since_1970_minus_trace() {
          static_cast<std::int64_t>(gpu::Trace::now_ns());
 }
 
+// Programs look for an operator by its name, and must not find it twice: "aten::mm" runs "mps_mm".
+std::string kernel_name(const gpu::TraceEvent& event) {
+  if (event.kind == gpu::TraceKind::kShader) return std::string(event.name);
+  const std::size_t colons = event.name.rfind("::");
+  return "mps_" + std::string(colons == std::string_view::npos ? event.name : event.name.substr(colons + 2));
+}
+
 class Session final : public libkineto::IActivityProfilerSession {
  public:
   ~Session() override {
@@ -92,7 +99,7 @@ class Session final : public libkineto::IActivityProfilerSession {
     buffer_->span.iteration = 0;
     const std::uint64_t lost = trace->read(first_, [&](const gpu::TraceEvent& event) {
       if (event.kind != gpu::TraceKind::kOperator && event.kind != gpu::TraceKind::kShader) return;
-      buffer_->emplace_activity(buffer_->span, ActivityType::CONCURRENT_KERNEL, std::string(event.name));
+      buffer_->emplace_activity(buffer_->span, ActivityType::CONCURRENT_KERNEL, kernel_name(event));
       GenericTraceActivity& activity = *buffer_->activities.back();
       activity.endTime = static_cast<std::int64_t>(event.time_ns) + offset_;
       activity.startTime = activity.endTime - static_cast<std::int64_t>(event.b);

@@ -185,6 +185,7 @@ std::tuple<py::dict, std::uint64_t, std::uint64_t> snapshot() {
 void bind_memory(py::module& m) {
   m.def("memory", &memory);
   m.def("memory_limit", &memory_limit);
+  m.def("memory_is_there", [] { return gpu::UnifiedMemory::if_made() != nullptr; });
   m.def("record_memory", &record_memory);
   m.def("stop_recording_memory", &stop_recording_memory);
   m.def("memory_snapshot", &snapshot);

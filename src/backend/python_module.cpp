@@ -13,6 +13,7 @@
 #include "backend/alias.h"
 #include "backend/call_site.h"
 #include "backend/details.h"
+#include "backend/mps_log.h"
 #include "backend/python_memory.h"
 #include "backend/python_shaders.h"
 #include "backend/registration.h"
@@ -146,6 +147,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("trace_calls", &ab::trace_calls);
   m.def("drain_autograd_thread", &ab::drain_autograd_thread);
   m.def("call_site", &ab::call_site);
+  m.def("set_log_level", &ab::set_log_level);
   m.def("set_package_folders", [](std::vector<std::string> folders) { ab::package_folders() = std::move(folders); });
   ab::bind_shaders(m);
   ab::bind_memory(m);

@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include "backend/call_site.h"
+#include "backend/mps_log.h"
 #include "gpu/device.h"
 #include "gpu/trace.h"
 
@@ -12,6 +13,7 @@ void synchronize(const char* what) {
   if (auto* trace = gpu::Trace::current()) {
     trace->record(gpu::TraceKind::kSync, trace->intern(what), trace->intern(call_site()));
   }
+  if (logs(LogLevel::kWaits)) log_wait(what);
   if (auto error = gpu::take_device_error()) {
     static thread_local gpu::DeviceError kept;  // SourceLocation points into it
     kept = std::move(*error);
