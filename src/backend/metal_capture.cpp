@@ -21,17 +21,18 @@ namespace {
 
 // Operators that ran on the device since then.
 std::vector<metal::RanOperator> operators_since(std::uint64_t first_event) {
-  std::map<std::string, metal::RanOperator, std::less<>> by_name;
+  std::map<std::string, metal::RanOperator> by_name;
   if (const gpu::Trace* trace = gpu::Trace::current()) {
     trace->read(first_event, [&](const gpu::TraceEvent& event) {
       if (event.kind != gpu::TraceKind::kOperator) return;
-      metal::RanOperator& ran = by_name.try_emplace(std::string(event.name)).first->second;
+      metal::RanOperator& ran = by_name[std::string(event.name)];
+      ran.name = event.name;
       ++ran.count;
       ran.nanoseconds += event.b;
     });
   }
   std::vector<metal::RanOperator> operators;
-  for (auto& [name, ran] : by_name) operators.push_back({name, ran.count, ran.nanoseconds});
+  for (auto& [name, ran] : by_name) operators.push_back(std::move(ran));
   return operators;
 }
 

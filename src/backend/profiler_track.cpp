@@ -2,7 +2,6 @@
 // operator that asked for it.
 #include <kineto/libkineto.h>
 
-#include <chrono>
 #include <memory>
 #include <set>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "backend/details.h"
 #include "backend/registration.h"
+#include "backend/wall_clock.h"
 #include "gpu/device.h"
 #include "gpu/trace.h"
 
@@ -23,13 +23,6 @@ using libkineto::GenericTraceActivity;
 constexpr std::int64_t kDevice = 0;
 constexpr std::int64_t kQueue = 0;
 constexpr std::int64_t kBehindProcesses = 5000000;
-
-// PyTorch's clock is the time since 1970, the trace's is not.
-std::int64_t since_1970_minus_trace() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() -
-         static_cast<std::int64_t>(gpu::Trace::now_ns());
-}
 
 // Programs look for an operator by its name, and must not find it twice: "aten::mm" runs "mps_mm".
 std::string kernel_name(const gpu::TraceEvent& event) {
@@ -47,7 +40,7 @@ class Session final : public libkineto::IActivityProfilerSession {
   void start() override {
     on_ = true;
     if (!begin_details()) errors_.emplace_back("anymps: no memory for a trace of the device");
-    offset_ = since_1970_minus_trace();
+    offset_ = since_1970_minus_trace_ns();
     began_ = static_cast<std::int64_t>(gpu::Trace::now_ns()) + offset_;
     if (const gpu::Trace* trace = gpu::Trace::current()) first_ = trace->written();
     status_ = libkineto::TraceStatus::RECORDING;

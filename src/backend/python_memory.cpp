@@ -2,7 +2,6 @@
 
 #include <torch/csrc/profiler/python/combined_traceback.h>
 
-#include <chrono>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -10,6 +9,7 @@
 
 #include "backend/memory.h"
 #include "backend/memory_history.h"
+#include "backend/wall_clock.h"
 #include "gpu/device.h"
 #include "gpu/unified_memory.h"
 
@@ -108,13 +108,6 @@ const char* action_of(gpu::TraceKind kind) {
     default:
       return "oom";
   }
-}
-
-// PyTorch's clock is the time since 1970, the trace's is not.
-std::int64_t since_1970_minus_trace_ns() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() -
-         static_cast<std::int64_t>(gpu::Trace::now_ns());
 }
 
 py::list trace_of(const MemorySnapshot& snapshot, const Frames& frames) {

@@ -12,37 +12,20 @@ namespace {
 
 using gpu::OperatorRoute;
 
-std::string_view name_of(OperatorRoute route) {
-  switch (route) {
-    case OperatorRoute::kKernel:
-      return "kernel";
-    case OperatorRoute::kComposite:
-      return "composite";
-    case OperatorRoute::kFallback:
-      return "fallback";
-    case OperatorRoute::kRefused:
-      return "refused";
-    case OperatorRoute::kUnknown:
-      break;
-  }
-  return "none";
-}
+struct RouteText {
+  OperatorRoute route;
+  std::string_view name;
+  std::string_view words;
+};
+constexpr RouteText kRoutes[] = {
+    {OperatorRoute::kKernel, "kernel", "a kernel of its own"},
+    {OperatorRoute::kComposite, "composite", "made of other operators"},
+    {OperatorRoute::kFallback, "fallback", "on the CPU, without being asked"},
+    {OperatorRoute::kRefused, "refused", "refused"},
+    {OperatorRoute::kUnknown, "none", "not there"},
+};
 
-std::string_view words_for(OperatorRoute route) {
-  switch (route) {
-    case OperatorRoute::kKernel:
-      return "a kernel of its own";
-    case OperatorRoute::kComposite:
-      return "made of other operators";
-    case OperatorRoute::kFallback:
-      return "on the CPU, without being asked";
-    case OperatorRoute::kRefused:
-      return "refused";
-    case OperatorRoute::kUnknown:
-      break;
-  }
-  return "not there";
-}
+const RouteText& text_of(OperatorRoute route) { return *std::ranges::find(kRoutes, route, &RouteText::route); }
 
 // "torch.linalg.svd" is "linalg_svd" among operators, "nn.functional.gelu" is "gelu".
 std::string as_operator(std::string_view written) {
@@ -90,7 +73,7 @@ std::string told(const gpu::OperatorHistory& history) {
     std::size_t next = first + 1;
     while (next < releases.size() && history.in(next) == history.in(first)) ++next;
     if (!text.empty()) text += "; ";
-    text += words_for(history.in(first));
+    text += text_of(history.in(first)).words;
     const bool to_the_end = next == releases.size();
     if (first == 0 && to_the_end) {
       text += fmt::format(" in all of {} to {}", releases.front().version, releases.back().version);
@@ -119,7 +102,8 @@ nlohmann::json coverage_to_json(std::span<const gpu::OperatorHistory> operators)
   nlohmann::json by_name = nlohmann::json::object();
   for (const gpu::OperatorHistory& one : operators) {
     nlohmann::json& routes = by_name[std::string(one.name)];
-    for (std::size_t i = 0; i < releases.size(); ++i) routes[std::string(releases[i].version)] = name_of(one.in(i));
+    for (std::size_t i = 0; i < releases.size(); ++i)
+      routes[std::string(releases[i].version)] = text_of(one.in(i)).name;
   }
   nlohmann::json versions = nlohmann::json::array();
   for (const gpu::TorchRelease& release : releases) versions.push_back(release.version);

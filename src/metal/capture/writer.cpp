@@ -1,7 +1,6 @@
 #include "metal/capture/writer.h"
 
 #include <llvm/Support/JSON.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,7 +14,9 @@
 #include <utility>
 
 #include "gpu/sha256.h"
+#include "metal/air/argument_access.h"
 #include "metal/door.h"
+#include "metal/json_text.h"
 
 namespace anymps::metal {
 namespace {
@@ -37,16 +38,6 @@ void write_file(const fs::path& file, std::span<const std::byte> bytes) {
 }
 
 std::string hash_of(std::span<const std::byte> bytes) { return gpu::hex_of(gpu::Sha256().update(bytes).finish()); }
-
-std::string text_of(json::Value value) {
-  std::string text;
-  llvm::raw_string_ostream(text) << value;
-  return text;
-}
-
-bool may_be_written(const Argument& argument) {
-  return argument.address_space == kDeviceSpace && argument.access != Access::kRead;
-}
 
 // The buffers of one launch: each memory once, in the order in which they are met.
 struct Buffers {
@@ -169,13 +160,13 @@ class FolderCapture final : public Capture {
  private:
   void write_about(bool complete) {
     about_["complete"] = complete;
-    const std::string text = text_of(json::Object(about_)) + "\n";
+    const std::string text = json_text(json::Object(about_)) + "\n";
     write_file(folder_ / format::kAbout, std::as_bytes(std::span(text)));
   }
 
   void write_line(json::Object line) {
     errno = 0;
-    launches_ << text_of(std::move(line)) << "\n" << std::flush;
+    launches_ << json_text(std::move(line)) << "\n" << std::flush;
     if (!launches_) cannot_write(folder_ / format::kLaunches);
   }
 

@@ -1,11 +1,11 @@
 #include "metal/tool/check.h"
 
 #include <llvm/Support/JSON.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
 #include <exception>
 
+#include "metal/json_text.h"
 #include "metal/lint/lint.h"
 #include "metal/tool/trial.h"
 
@@ -73,10 +73,7 @@ std::string check_as_json(std::span<const FunctionEntry> functions) {
   }
   json::Object answer;
   answer["kernels"] = std::move(kernels);
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << json::Value(std::move(answer));
-  return text;
+  return json_text(std::move(answer));
 }
 
 }  // namespace anymps::metal

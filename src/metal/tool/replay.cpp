@@ -1,7 +1,6 @@
 #include "metal/tool/replay.h"
 
 #include <llvm/Support/JSON.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include <chrono>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "metal/capture/reader.h"
+#include "metal/json_text.h"
 #include "metal/pipeline.h"
 #include "metal/tool/argument_type.h"
 #include "metal/tool/buffer_text.h"
@@ -25,12 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace json = llvm::json;
-
-std::string text_of(json::Value value) {
-  std::string text;
-  llvm::raw_string_ostream(text) << value;
-  return text;
-}
 
 json::Object heading(const RecordedLaunch& launch, std::size_t number) {
   json::Object heading{{"launch", static_cast<std::int64_t>(number)},
@@ -223,7 +217,7 @@ std::string capture_as_json(const std::string& folder) {
     listed.push_back(std::move(launch));
   }
   (*answer)["launches"] = std::move(listed);
-  return text_of(std::move(*about));
+  return json_text(*about);
 }
 
 std::string replay_as_json(const std::string& folder, std::span<const std::size_t> numbers,
@@ -243,7 +237,7 @@ std::string replay_as_json(const std::string& folder, std::span<const std::size_
     }
     replayed.push_back(std::move(answer));
   }
-  return text_of(json::Object{{"launches", std::move(replayed)}});
+  return json_text(json::Object{{"launches", std::move(replayed)}});
 }
 
 }  // namespace anymps::metal

@@ -1,13 +1,14 @@
 #include "metal/tool/run.h"
 
 #include <llvm/Support/JSON.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
 #include <chrono>
 #include <memory>
 
+#include "metal/air/argument_access.h"
 #include "metal/engine/compiler.h"
+#include "metal/json_text.h"
 #include "metal/pipeline.h"
 #include "metal/tool/argument_type.h"
 #include "metal/tool/buffer_text.h"
@@ -124,10 +125,6 @@ json::Object output_of(const Bound& bound, std::size_t shown) {
                       {"values", std::move(values)}};
 }
 
-bool may_be_written(const Argument& argument) {
-  return argument.address_space == kDeviceSpace && argument.access != Access::kRead;
-}
-
 json::Array take_outputs(const LaunchRequest& request, const std::vector<Bound>& bound) {
   json::Array outputs;
   for (const auto& [binding, file] : request.outputs) {
@@ -200,10 +197,7 @@ std::string run_as_json(const FunctionEntry& function, std::span<const std::stri
     times.push_back(milliseconds_since(began));
   }
   if (!times.empty()) answer["median_ms"] = median(std::move(times));
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << json::Value(std::move(answer));
-  return text;
+  return json_text(std::move(answer));
 }
 
 }  // namespace anymps::metal

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "metal/air/module.h"
+#include "metal/json_text.h"
 #include "metal/library/metallib.h"
 #include "metal/tool/check.h"
 #include "metal/tool/file_bytes.h"
@@ -98,10 +99,7 @@ std::string compile(const Request& request) {
   llvm::json::Object answer{{"kernels", std::move(kernels)},
                             {"bytes", static_cast<std::int64_t>(opened.library.bytes().size())},
                             {"warnings", llvm::json::fixUTF8(opened.warnings)}};
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << llvm::json::Value(std::move(answer));
-  return text;
+  return json_text(std::move(answer));
 }
 
 std::string capture(const Request& request) { return capture_as_json(request.words[1]); }

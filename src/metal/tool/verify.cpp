@@ -1,7 +1,6 @@
 #include "metal/tool/verify.h"
 
 #include <llvm/Support/JSON.h>
-#include <llvm/Support/raw_ostream.h>
 #include <sys/resource.h>
 
 #include <ctime>
@@ -10,6 +9,7 @@
 
 #include "gpu/thread_pool.h"
 #include "metal/engine/compiler.h"
+#include "metal/json_text.h"
 
 namespace anymps::metal {
 
@@ -67,10 +67,7 @@ std::string verify_as_json(std::span<const FunctionEntry> functions, unsigned jo
   llvm::json::Object answer;
   answer["kernels"] = std::move(kernels);
   answer["peak_kib"] = static_cast<std::int64_t>(usage.ru_maxrss);
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << llvm::json::Value(std::move(answer));
-  return text;
+  return json_text(std::move(answer));
 }
 
 }  // namespace anymps::metal
