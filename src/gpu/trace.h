@@ -19,6 +19,7 @@ namespace anymps::gpu {
 // What happened. In each record `b` is the measured quantity, which the tallies add up; the other numbers are as
 // listed.
 enum class TraceKind : std::uint32_t {
+  // c of these two: bytes in tensors then.
   kStep = 1,  // name: optimiser class, or "step" when the script said so; a: index from 0; b: ns since the previous one
   kEpoch,     // a: index from 0; b: ns since the previous one
   kFallback,  // name: operator; site: the line that called it
@@ -39,6 +40,9 @@ enum class TraceKind : std::uint32_t {
   kFree,       // b and c: as kAlloc
   kHeapAlloc,  // b: bytes of the heap
   kHeapFree,   // b: as kHeapAlloc
+  // While a run is checked (backend/check).
+  kFinding,  // name: a rule of lab/check_rules.h, or rule, tab, what it is about; b: in the rule's unit
+  kWork,     // name: "work" or "wait"; site: a line of the user's below which the device worked or was waited for
 };
 
 // A record as it is read in the process that wrote it.
