@@ -22,7 +22,7 @@ def cpp_row(operator: str, variant: str, dtypes: str, when: str, outcome: str, r
 
 def main(source: str, target: str) -> None:
     lines = [line for line in pathlib.Path(source).read_text().splitlines() if not line.startswith("#")]
-    rows = [line.split("\t") for line in lines[1:]]
+    rows = [["" if cell == "-" else cell for cell in line.split("\t")] for line in lines[1:]]
     # In the order in which C++ compares strings, by bytes.
     rows.sort(key=lambda row: row[0].encode())
     pathlib.Path(target).write_text("".join(cpp_row(*row) for row in rows))
