@@ -9,6 +9,7 @@
 
 #include "backend/check.h"
 #include "backend/check_copies.h"
+#include "backend/check_past.h"
 #include "backend/check_watch.h"
 
 namespace anymps::backend {
@@ -72,30 +73,42 @@ enum class Look {
   kConversion,
 };
 
-struct Interest {
+struct Shape {
   Look look = Look::kNothing;
   Matrices matrices{};
 };
 
-Interest interest_in(std::string_view name) {
-  if (name == "aten::mm" || name == "aten::bmm") return {Look::kMatrices, {0, 2, false}};
-  if (name == "aten::addmm" || name == "aten::baddbmm") return {Look::kMatrices, {1, 2, false}};
-  if (name == "aten::linear") return {Look::kMatrices, {0, 2, true}};
-  if (name == "aten::scaled_dot_product_attention") return {Look::kMatrices, {0, 3, false}};
-  if (name == "aten::nonzero" || name == "aten::masked_select" || name == "aten::_unique2" ||
-      name == "aten::unique_dim" || name == "aten::unique_consecutive") {
-    return {Look::kCountOfResult};
+Shape shape_of_interest(std::string_view name) {
+  if (name == "mm" || name == "bmm") return {Look::kMatrices, {0, 2, false}};
+  if (name == "addmm" || name == "baddbmm") return {Look::kMatrices, {1, 2, false}};
+  if (name == "linear") return {Look::kMatrices, {0, 2, true}};
+  if (name == "scaled_dot_product_attention") return {Look::kMatrices, {0, 3, false}};
+  if (name == "nonzero" || name == "masked_select" || name == "_unique2" || name == "unique_dim" ||
+      name == "unique_consecutive") {
+    return {Look::kCountOfResult, {}};
   }
-  if (name == "aten::index" || name == "aten::index_put_" || name == "aten::_index_put_impl_") return {Look::kMask};
-  if (name == "aten::_to_copy") return {Look::kConversion};
+  if (name == "index" || name == "index_put_" || name == "_index_put_impl_") return {Look::kMask, {}};
+  if (name == "_to_copy") return {Look::kConversion, {}};
   return {};
 }
 
-// Names are those of PyTorch's schemas, which stay where they are.
-const Interest& interest_of(const char* name) {
+struct Interest {
+  Shape shape;
+  OperatorPast past;
+};
+
+Interest interest_in(const at::RecordFunction& function) {
+  std::string_view name = function.name();
+  if (!name.starts_with("aten::")) return {};
+  name.remove_prefix(std::string_view("aten::").size());
+  return {shape_of_interest(name), OperatorPast(name, function)};
+}
+
+// Names are those of PyTorch's schemas, which stay where they are, one for each overload.
+const Interest& interest_of(const at::RecordFunction& function) {
   static thread_local std::unordered_map<const char*, Interest> known;
-  const auto [found, is_new] = known.try_emplace(name);
-  if (is_new) found->second = interest_in(name);
+  const auto [found, is_new] = known.try_emplace(function.name());
+  if (is_new) found->second = interest_in(function);
   return found->second;
 }
 
@@ -129,13 +142,14 @@ void check_conversion(Inputs inputs) {
 }  // namespace
 
 void check_arguments(const at::RecordFunction& function) {
-  const Interest& interest = interest_of(function.name());
+  const Interest& interest = interest_of(function);
   const Inputs inputs = function.inputs();
-  switch (interest.look) {
+  interest.past.check(function);
+  switch (interest.shape.look) {
     case Look::kNothing:
       break;
     case Look::kMatrices:
-      check_sizes(function, interest.matrices);
+      check_sizes(function, interest.shape.matrices);
       break;
     case Look::kCountOfResult:
       if (device_tensor_at(inputs, 0) != nullptr) note_wait("nonzero");

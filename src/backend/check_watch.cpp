@@ -5,7 +5,6 @@
 #include <atomic>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "backend/call_site.h"
@@ -18,8 +17,6 @@ namespace anymps::backend {
 namespace {
 
 struct ThisThread {
-  const char* outermost = nullptr;  // of the calls that it is in
-  unsigned depth = 0;
   std::uint64_t calls = 0;
   const char* one_wait = nullptr;
   bool waited = false;  // since one_wait
@@ -29,7 +26,7 @@ thread_local ThisThread here;
 std::atomic<std::uint64_t> queued_ns{0};
 
 // Lines are looked up for the first calls, and then for one in so many: loops come by again.
-constexpr std::uint64_t kAllLines = 4096;
+constexpr std::uint64_t kAllLines = 1024;
 constexpr std::uint64_t kOneLineIn = 61;
 constexpr std::size_t kMostLines = 24;
 
@@ -52,33 +49,17 @@ bool has_device_tensor(const at::RecordFunction& function) {
 // What the CPU calls to do the device's work are no calls of the user's.
 std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& function) {
   if (RouteScope::active()) return nullptr;
-  ThisThread& thread = here;
-  ++thread.calls;
-  if (thread.depth++ == 0) {
-    thread.outermost = function.name();
-    if ((thread.calls < kAllLines || thread.calls % kOneLineIn == 0) && has_device_tensor(function)) note_lines("work");
-  }
+  const std::uint64_t calls = ++here.calls;
+  if ((calls < kAllLines || calls % kOneLineIn == 0) && has_device_tensor(function)) note_lines("work");
   check_arguments(function);
   return nullptr;
-}
-
-void leave(const at::RecordFunction&, at::ObserverContext*) {
-  if (RouteScope::active()) return;
-  ThisThread& thread = here;
-  if (thread.depth != 0 && --thread.depth == 0) thread.outermost = nullptr;
-}
-
-// "aten::item" waits as "item".
-std::string_view without_namespace(std::string_view name) {
-  const std::size_t colons = name.rfind("::");
-  return colons == std::string_view::npos ? name : name.substr(colons + 2);
 }
 
 }  // namespace
 
 void watch_calls() {
-  static const at::CallbackHandle handle = at::addGlobalCallback(
-      at::RecordFunctionCallback(&enter, &leave).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
+  static const at::CallbackHandle handle =
+      at::addGlobalCallback(at::RecordFunctionCallback(&enter).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
   (void)handle;
   gpu::Trace::begin_details();  // RouteScope measures the device's time from here on
 }
@@ -93,9 +74,7 @@ void note_wait(const char* what) {
   ThisThread& thread = here;
   if (trace == nullptr || waited_ns == 0) return;
   if (thread.one_wait != nullptr && std::exchange(thread.waited, true)) return;
-  const std::string_view name = thread.one_wait != nullptr    ? thread.one_wait
-                                : thread.outermost != nullptr ? without_namespace(thread.outermost)
-                                                              : what;
+  const char* name = thread.one_wait != nullptr ? thread.one_wait : what;
   trace->record(gpu::TraceKind::kSync, trace->intern(name), trace->intern(call_site()), 0, waited_ns);
 }
 

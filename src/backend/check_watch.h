@@ -1,5 +1,5 @@
-// Every operator call of a checked program, as PyTorch tells of it: which of them the others run inside of, how much
-// work the device has been given since the host last waited for it, and below which lines.
+// Every operator call of a checked program, as PyTorch tells of it: how much work the device has been given since the
+// host last waited for it, and below which lines.
 #pragma once
 
 #include <cstdint>
