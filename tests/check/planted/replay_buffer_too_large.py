@@ -1,3 +1,4 @@
+# finds-anywhere: memory-near-limit
 # options: --mac m1-8gb
 """Fills a replay buffer with pictures until no more fit."""
 
