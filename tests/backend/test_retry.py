@@ -62,7 +62,8 @@ def test_what_the_failed_call_made_is_given_back(room_for):
     def step(size):
         held.append(torch.mps.driver_allocated_memory())
         sizes.append(size)
-        return take(512 * MIB), take(size)
+        first = take(512 * MIB)
+        return first, take(size)
 
     _, second = anymps.retry_on_oom(step, smaller=lambda size: (size // 16,))(512 * MIB)
     assert second.numel() == 32 * MIB and sizes == [512 * MIB, 32 * MIB]
