@@ -7,7 +7,8 @@ import pytest
 import torch
 from anymps import _C, _retry
 
-MIB = 1 << 20
+# Buffers from this size on have a heap each, so that sizes add up, and none that other tests left can serve.
+LARGE = 512 << 20
 
 
 @pytest.fixture
@@ -42,41 +43,41 @@ def test_calls_once_where_there_is_room():
 
 def test_garbage_is_given_back_before_the_second_call(room_for):
     """A cycle holds what the second call needs, and the collector has not come by."""
-    room_for(100 * MIB)
+    room_for(LARGE + LARGE // 2)
     gc.disable()
     try:
-        cycle = [take(64 * MIB)]
+        cycle = [take(LARGE)]
         cycle.append(cycle)
         del cycle
         with pytest.raises(RuntimeError, match=r"^MPS backend out of memory"):
-            take(64 * MIB)
-        assert anymps.retry_on_oom(take)(64 * MIB).numel() == 64 * MIB
+            take(LARGE)
+        assert anymps.retry_on_oom(take)(LARGE).numel() == LARGE
     finally:
         gc.enable()
 
 
 def test_what_the_failed_call_made_is_given_back(room_for):
-    room_for(1000 * MIB)  # buffers from 512 MiB on have a heap each, so that sizes add up
+    room_for(LARGE + LARGE // 2)
     held, sizes = [], []
 
     def step(size):
         held.append(torch.mps.driver_allocated_memory())
         sizes.append(size)
-        first = take(512 * MIB)
+        first = take(LARGE)
         return first, take(size)
 
-    _, second = anymps.retry_on_oom(step, smaller=lambda size: (size // 16,))(512 * MIB)
-    assert second.numel() == 32 * MIB and sizes == [512 * MIB, 32 * MIB]
+    _, second = anymps.retry_on_oom(step, smaller=lambda size: (size // 16,))(LARGE)
+    assert second.numel() == LARGE // 16 and sizes == [LARGE, LARGE // 16]
     assert held[1] <= held[0]
 
 
 def test_the_same_refusal_twice_is_raised(room_for):
-    room_for(32 * MIB)
+    room_for(LARGE // 2)
     calls = []
 
     def step():
         calls.append(0)
-        take(64 * MIB)
+        take(LARGE)
 
     with pytest.raises(RuntimeError, match=r"^MPS backend out of memory"):
         anymps.retry_on_oom(step)()
@@ -88,17 +89,17 @@ def test_the_same_refusal_twice_is_raised(room_for):
 
 def test_all_of_the_data_in_smaller_parts(room_for):
     """Shrinks the parts, not the data; the sum of all of it says so."""
-    room_for(100 * MIB)
-    data = torch.ones(64, MIB // 4)
+    room_for(LARGE + LARGE // 2)
+    data = torch.arange(64)
     sizes = []
 
     @anymps.retry_on_oom(smaller=lambda rows, size: (rows, size // 2) if size > 1 else None)
     def total(rows, size):
         sizes.append(size)
-        return sum((part.to("mps") * 2).sum().item() for part in rows.split(size))
+        return sum((part.sum(), take(len(part) * LARGE // 16))[0].item() for part in rows.split(size))
 
-    assert total(data, size=64) == 2 * data.numel()
-    assert sizes[:2] == [64, 32] and 1 <= sizes[-1] < 64
+    assert total(data, size=64) == data.sum()
+    assert sizes == [64, 32, 16]
     assert total.__name__ == "total"
 
 
