@@ -25,7 +25,8 @@ def _free() -> None:
     import torch
 
     gc.collect()
-    torch.accelerator.empty_cache()
+    if torch.accelerator.is_available():
+        torch.accelerator.empty_cache()
 
 
 @overload

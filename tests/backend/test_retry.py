@@ -147,3 +147,19 @@ def test_a_module_is_wrapped():
     again = anymps.retry_on_oom(model)
     assert torch.equal(again(torch.ones(1, 2, device="mps")), model(torch.ones(1, 2, device="mps")))
     assert again.__wrapped__ is model
+
+
+def test_without_a_device(python):
+    """A library that uses it runs where there is no accelerator at all."""
+    code = """
+import anymps, torch
+calls = []
+def step():
+    calls.append(0)
+    raise torch.OutOfMemoryError("none left")
+try:
+    anymps.retry_on_oom(step)()
+except torch.OutOfMemoryError as error:
+    print(error, len(calls))
+"""
+    assert python(code, ANYMPS="0", CUDA_VISIBLE_DEVICES="").stdout == "none left 2\n"
