@@ -63,7 +63,8 @@ void bind_check(py::module& m) {
       },
       py::arg("rule"), py::arg("subject") = "", py::arg("quantity") = 0);
   m.def("note_finding_at", &note_finding_at, py::arg("site"), py::arg("name"), py::arg("quantity") = 0);
-  m.def("begin_one_wait", [] { begin_one_wait("print"); });
+  m.def("begin_printing", [] { begin_one_wait("print"); });
+  m.def("begin_inevitable_waits", [] { begin_one_wait(nullptr); });
   m.def("end_one_wait", &end_one_wait);
   m.def("begin_unchecked_copies", &begin_unchecked_copies);
   m.def("end_unchecked_copies", &end_unchecked_copies);

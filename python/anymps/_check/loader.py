@@ -100,7 +100,7 @@ def _start_method(context) -> str | None:
 
 
 def _check_workers(module, loader: DataLoader) -> None:
-    found_lmdb = lmdb_opened.check(module)
+    found_lmdb = lmdb_opened.check(module, loader.dataset)
     method = _start_method(loader.multiprocessing_context)
     if method == "fork":
         module.note_finding("workers-by-fork")
