@@ -105,6 +105,7 @@ test-full: test ## the above, every genuine kernel, PyTorch's own tests (TEST_MP
 	$(VENV)/bin/python tests/genuine/document.py > docs/genuine.md
 	ANYMPS_TEST_MPS=$(TEST_MPS) ANYMPS_TEST_PROFILER=$(TEST_PROFILER) $(VENV)/bin/python -m pytest tests/conformance
 	$(VENV)/bin/python tests/full/perfetto_page.py
+	$(VENV)/bin/python tests/full/check_page.py
 
 bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
 	$(VENV)/bin/python bench/run.py

@@ -1,5 +1,0 @@
-
-kernel void scale(device float* values, constant float& factor, uint index [[thread_position_in_grid]]) {
-  values[index] *= factor;
-}
-
