@@ -29,6 +29,7 @@ constexpr const char* kExamples = R"text(Examples:
   anymps run --versus "--device cpu" train.py   ... and compare its speed with that of a second run
   anymps run --fallback -m mypackage.train  operators that MPS lacks run on the CPU, as on a Mac
   anymps run --mac m2-8gb train.py          on the limits of that Mac; anymps macs lists them
+  anymps check train.py                     what in it is not ready for a Mac, in one run
   anymps trace train.py                     every operator and kernel: tables, and trace.json for Perfetto
   anymps replay 0000-step.gputrace          run a captured Metal launch again, and compare
   anymps size train.py                      on which Macs would the run fit?
@@ -62,6 +63,7 @@ int run(const std::vector<std::string>& words) {
   app.footer(kExamples);
   Action chosen;
   add_run(app, chosen);
+  add_check(app, chosen);
   add_trace(app, chosen);
   add_replay(app, chosen);
   add_coverage(app, chosen);

@@ -18,6 +18,7 @@ using Action = std::function<int(const std::vector<std::string>& command)>;
 constexpr int kUsageError = 2;
 
 void add_run(CLI::App& app, Action& chosen);
+void add_check(CLI::App& app, Action& chosen);
 void add_trace(CLI::App& app, Action& chosen);
 void add_replay(CLI::App& app, Action& chosen);
 void add_coverage(CLI::App& app, Action& chosen);

@@ -140,6 +140,8 @@ class ProcessWriter {
       case TraceKind::kFree:
       case TraceKind::kHeapAlloc:
       case TraceKind::kHeapFree:
+      case TraceKind::kFinding:
+      case TraceKind::kWork:
         return;
     }
   }

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "lab/source_site.h"
 #include "lab/text_wrap.h"
 
 namespace anymps::lab {
@@ -54,22 +54,12 @@ std::string rate(const StepSeries& series) {
   return fmt::format("{:.{}f} steps/s", per_second, per_second < 10 ? 2 : 1);
 }
 
-// Short, as the user would type it: a file below the current folder without the way to that folder.
-std::string place(const std::string& site) {
-  if (site.empty()) return "(no Python line)";
-  std::error_code error;
-  const std::string here = std::filesystem::current_path(error).string() + "/";
-  return !error && site.starts_with(here) ? site.substr(here.size()) : site;
-}
+std::string place(const std::string& site) { return SourceSite::parse(site).text(); }
 
 class Screen {
  public:
   explicit Screen(const Terminal& terminal)
-      : width_(std::clamp(terminal.width, kNarrowest, kWidest)), colour_(terminal.colour) {}
-
-  std::string paint(std::string_view code, std::string_view text) const {
-    return colour_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
-  }
+      : width_(std::clamp(terminal.width, kNarrowest, kWidest)), terminal_(terminal) {}
 
   std::size_t room() const { return width_ - kLabelWidth; }
 
@@ -77,15 +67,15 @@ class Screen {
     const std::size_t title_width = title.empty() ? 0 : title.size() + 4;
     std::string line;
     for (std::size_t i = title_width; i < width_; ++i) line += "─";
-    text_ += paint(kDim, line);
-    if (!title.empty()) text_ += " " + paint(kBold, title) + paint(kDim, " ──");
+    text_ += terminal_.paint(kDim, line);
+    if (!title.empty()) text_ += " " + terminal_.paint(kBold, title) + terminal_.paint(kDim, " ──");
     text_ += "\n";
   }
 
   void line(std::string_view label, std::string_view text, std::string_view code = "") {
     const std::string fitting = keep_start(text, room());
-    text_ += paint(kBold, fmt::format("{:<{}}", label, kLabelWidth));
-    text_ += code.empty() ? fitting : paint(code, fitting);
+    text_ += terminal_.paint(kBold, fmt::format("{:<{}}", label, kLabelWidth));
+    text_ += terminal_.paint(code, fitting);
     text_ += "\n";
   }
 
@@ -93,34 +83,13 @@ class Screen {
 
  private:
   std::size_t width_;
-  bool colour_;
+  const Terminal& terminal_;
   std::string text_;
 };
 
 void add_command(Screen& screen, const RunSummary& run) {
-  std::vector<std::string> words = run.command;
-  if (!words.empty()) words.front() = std::filesystem::path(words.front()).filename().string();
-  screen.line("command", fmt::format("{}", fmt::join(words, " ")));
-  std::string end = "in " + human_seconds(run.seconds);
-  if (run.signal != 0) {
-    end += fmt::format(", by {} (status {})", signal_name(run.signal), run.status);
-  } else {
-    end += fmt::format(", status {}", run.status);
-  }
-  screen.line("ended", end, run.status == 0 ? "" : kBad);
-}
-
-void add_device(Screen& screen, const RunSummary& run) {
-  const auto fact = [&run](const char* key) {
-    const auto found = run.facts.find(key);
-    return found != run.facts.end() ? found->second : std::string();
-  };
-  std::string text = fact("device").empty() ? "mps" : fact("device");
-  if (!fact("mac").empty()) text += " as " + fact("mac");
-  if (!fact("macos").empty()) text += ", macOS " + fact("macos");
-  if (!fact("torch").empty()) text += ", torch " + fact("torch");
-  if (run.processes != 1) text += fmt::format(", {} processes", run.processes);
-  screen.line("device", text);
+  screen.line("command", command_text(run));
+  screen.line("ended", ended_text(run), run.status == 0 ? "" : kBad);
 }
 
 void add_steps(Screen& screen, const RunSummary& run) {
@@ -238,6 +207,31 @@ std::string human_seconds(double seconds) {
   return fmt::format("{} min {:.0f} s", static_cast<int>(seconds / 60), seconds - 60 * static_cast<int>(seconds / 60));
 }
 
+std::string command_text(const RunSummary& run) {
+  std::vector<std::string> words = run.command;
+  if (!words.empty()) words.front() = std::filesystem::path(words.front()).filename().string();
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+std::string ended_text(const RunSummary& run) {
+  const std::string after = "in " + human_seconds(run.seconds);
+  if (run.signal != 0) return fmt::format("{}, by {} (status {})", after, signal_name(run.signal), run.status);
+  return fmt::format("{}, status {}", after, run.status);
+}
+
+std::string device_text(const RunSummary& run) {
+  const auto fact = [&run](const char* key) {
+    const auto found = run.facts.find(key);
+    return found != run.facts.end() ? found->second : std::string();
+  };
+  std::string text = fact("device").empty() ? "mps" : fact("device");
+  if (!fact("mac").empty()) text += " as " + fact("mac");
+  if (!fact("macos").empty()) text += ", macOS " + fact("macos");
+  if (!fact("torch").empty()) text += ", torch " + fact("torch");
+  if (run.processes != 1) text += fmt::format(", {} processes", run.processes);
+  return text;
+}
+
 std::string summary_screen(const RunReport& report, const Terminal& terminal) {
   const RunSummary& run = report.run;
   Screen screen(terminal);
@@ -246,7 +240,7 @@ std::string summary_screen(const RunReport& report, const Terminal& terminal) {
   if (run.processes == 0) {
     screen.line("device", "no process of this run loaded the mps device", kWarn);
   } else {
-    add_device(screen, run);
+    screen.line("device", device_text(run));
     add_steps(screen, run);
     add_versus(screen, report);
     add_memory(screen, run);

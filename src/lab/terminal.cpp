@@ -16,6 +16,11 @@ std::string_view variable(const char* name) {
 
 }  // namespace
 
+std::string Terminal::paint(std::string_view code, std::string_view text) const {
+  if (!colour || code.empty()) return std::string(text);
+  return "\x1b[" + std::string(code) + "m" + std::string(text) + "\x1b[0m";
+}
+
 Terminal Terminal::behind(int file_descriptor) {
   Terminal terminal;
   if (::isatty(file_descriptor) != 1) return terminal;

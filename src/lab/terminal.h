@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <string_view>
 
 namespace anymps::lab {
 
 struct Terminal {
   std::size_t width = 80;
   bool colour = false;
+
+  // With a colour or weight of ECMA-48 ("31", "1"), where there is colour.
+  std::string paint(std::string_view code, std::string_view text) const;
 
   // Colour only on a terminal, and not where NO_COLOR (no-color.org) or TERM=dumb say otherwise.
   static Terminal behind(int file_descriptor);

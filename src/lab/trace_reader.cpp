@@ -15,11 +15,11 @@ namespace {
 
 using namespace gpu::trace_format;
 
-// Texts end up on a terminal; a damaged file must not move its cursor.
+// Texts end up on a terminal; a damaged file must not move its cursor. A tab stays: it parts the name of a finding.
 std::string printable(std::string_view text) {
   std::string result(text);
   for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f) c = '?';
   }
   return result;
 }

@@ -1,0 +1,208 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "cli/mac_choice.h"
+#include "cli/traced_run.h"
+#include "cli/verbs.h"
+#include "lab/check_html.h"
+#include "lab/check_json.h"
+#include "lab/check_junit.h"
+#include "lab/check_report.h"
+#include "lab/check_rules.h"
+#include "lab/check_sarif.h"
+#include "lab/check_screen.h"
+#include "lab/child.h"
+#include "lab/log.h"
+#include "lab/python.h"
+#include "lab/run_folder.h"
+#include "lab/run_summary.h"
+#include "lab/terminal.h"
+#include "lab/trace_reader.h"
+
+namespace anymps::cli {
+namespace {
+
+constexpr const char* kStandardOutput = "-";
+constexpr const char* kNever = "never";
+// The steps of a long run must still be there at its end: memory that grows is seen in them.
+constexpr const char* kEvents = "131072";
+
+using Writer = std::string (*)(const lab::CheckReport& report);
+
+struct Format {
+  const char* option;
+  const char* help;
+  Writer write;
+};
+constexpr std::array kFormats = {
+    Format{"--json", "Write everything to FILE, for programs", lab::check_json},
+    Format{"--sarif", "Write SARIF 2.1.0 to FILE, which GitHub shows beside the code", lab::check_sarif},
+    Format{"--junit", "Write JUnit's XML to FILE, a test case for each rule", lab::check_junit},
+    Format{"--html", "Write a page to FILE that needs nothing else", lab::check_html},
+};
+
+struct CheckOptions {
+  MacChoice choice;
+  std::string fail_on = "warning";
+  bool strict = false;
+  bool stop_at_refusal = false;
+  bool rules = false;
+  bool quiet = false;
+  std::string keep;
+  std::string from;
+  std::array<std::string, kFormats.size()> files;
+
+  bool takes_standard_output() const { return std::ranges::find(files, kStandardOutput) != files.end(); }
+  lab::CheckPolicy policy() const { return {strict, lab::severity_from(fail_on)}; }
+};
+
+// A notebook is run by a module of the package, cell by cell.
+std::vector<std::string> runnable(std::vector<std::string> command) {
+  if (command.front().ends_with(".ipynb")) command.insert(command.begin(), {"-m", "anymps._notebook"});
+  return lab::with_python(std::move(command));
+}
+
+bool can_write_all(const CheckOptions& options) {
+  if (std::ranges::count(options.files, kStandardOutput) > 1) {
+    lab::log().error("only one report can go to standard output (-)");
+    return false;
+  }
+  for (std::size_t i = 0; i < kFormats.size(); ++i) {
+    if (options.files[i] != kStandardOutput && !can_write(kFormats[i].option, options.files[i])) return false;
+  }
+  return true;
+}
+
+void write_all(const CheckOptions& options, const lab::CheckReport& report) {
+  for (std::size_t i = 0; i < kFormats.size(); ++i) {
+    if (options.files[i].empty()) continue;
+    const std::string text = kFormats[i].write(report);
+    if (options.files[i] == kStandardOutput) {
+      std::fwrite(text.data(), 1, text.size(), stdout);
+    } else {
+      write_text(options.files[i], text);
+    }
+  }
+}
+
+int report_on(const CheckOptions& options, const lab::ChildCommand& command, const lab::ChildResult& result,
+              const std::vector<lab::TraceFile>& traces) {
+  const lab::CheckReport report = lab::check_report(command, result, traces, options.policy());
+  write_all(options, report);
+  if (!options.quiet) {
+    const std::string screen = lab::check_screen(report, lab::Terminal::behind(STDERR_FILENO));
+    std::fwrite(screen.data(), 1, screen.size(), stderr);
+  }
+  if (report.command_failed()) return kUsageError;
+  return report.has_failures() ? 1 : 0;
+}
+
+int check_finished(const CheckOptions& options, const std::vector<std::string>& command) {
+  if (!command.empty()) {
+    lab::log().error("--from reports on a run that has ended, so it takes no command");
+    return kUsageError;
+  }
+  const std::vector<lab::TraceFile> traces = lab::read_run(options.from);
+  if (std::ranges::none_of(traces, [](const lab::TraceFile& trace) { return trace.error.empty(); })) {
+    lab::log().error("--from: there is no trace in {}", options.from);
+    return kUsageError;
+  }
+  return report_on(options, {CLI::detail::split(traces.front().command, ' '), {}}, {}, traces);
+}
+
+std::optional<lab::RunFolder> folder_for(const CheckOptions& options) {
+  try {
+    return options.keep.empty() ? lab::RunFolder::temporary() : lab::RunFolder::kept(options.keep);
+  } catch (const std::runtime_error& error) {
+    lab::log().error("{}{}", options.keep.empty() ? "" : "--keep: ", error.what());
+    return std::nullopt;
+  }
+}
+
+int check(const CheckOptions& options, const std::vector<std::string>& command) {
+  if (options.rules) {
+    const std::string rules = lab::rules_screen();
+    std::fwrite(rules.data(), 1, rules.size(), stdout);
+    return 0;
+  }
+  if (!can_write_all(options)) return kUsageError;
+  if (!options.from.empty()) return check_finished(options, command);
+  if (command.empty()) {
+    lab::log().error("nothing to check; for example: anymps check train.py (see anymps check --help)");
+    return kUsageError;
+  }
+  if (!options.choice.resolve()) return kUsageError;
+  const std::optional<lab::RunFolder> folder = folder_for(options);
+  if (!folder) return kUsageError;
+
+  lab::ChildCommand child{runnable(command), {}};
+  trace_into(child, folder->path());
+  options.choice.put_into(child.environment);
+  child.environment["ANYMPS_CHECK"] = options.stop_at_refusal ? "stop" : "1";
+  child.environment["ANYMPS_TRACE_EVENTS"] = kEvents;
+  const lab::ChildResult result =
+      lab::run_child(child, options.takes_standard_output() ? lab::ChildOutput::kToError : lab::ChildOutput::kInherit);
+  if (!result.start_error.empty()) {
+    say_not_started(child, result);
+    return kUsageError;
+  }
+  return report_on(options, child, result, lab::read_run(folder->path()));
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<CheckOptions>();
+  CLI::App* verb = app.add_subcommand("check", "Run a script or program; say what in it is not ready for a Mac");
+  verb->prefix_command();
+  options->choice.add_mac(*verb);
+  options->choice.add_macos(*verb);
+  options->choice.add_as_torch(*verb);
+  verb->add_option("--fail-on", options->fail_on, "The least severity that ends with status 1 (default: warning)")
+      ->type_name("error|warning|note|never")
+      ->check(CLI::IsMember({"error", "warning", "note", kNever}))
+      ->default_str("");
+  verb->add_flag("--strict", options->strict, "Take what is known to fail on Macs for an error");
+  verb->add_flag("--stop-at-refusal", options->stop_at_refusal,
+                 "Raise at an operator that MPS lacks, as a Mac does; otherwise it goes on, to find them all");
+  for (std::size_t i = 0; i < kFormats.size(); ++i) {
+    verb->add_option(kFormats[i].option, options->files[i], kFormats[i].help)->type_name("FILE");
+  }
+  verb->add_option("--keep", options->keep, "Keep the traces in this new folder")->type_name("DIR");
+  verb->add_option("--from", options->from, "Run nothing; report on the traces in this folder")->type_name("DIR");
+  verb->add_flag("--rules", options->rules, "List all rules: what is looked for, why, and what to do");
+  verb->add_flag("--quiet", options->quiet, "Show nothing, only write the files");
+  verb->footer(
+      R"(COMMAND is a .py file, a notebook (.ipynb) or -m module, which the environment's Python runs, or any program. It runs on
+the mps device of a Mac that is played, and everything that would fail, slow down or go wrong there is found in one run:
+an operator that MPS lacks is noted and done on the CPU. A short run will do: a few dozen steps.
+
+A FILE of - is standard output; what the program prints goes to standard error then, where the report goes as well.
+Status: 0 nothing of --fail-on found, 1 something found, 2 the command failed or could not be started. A program that never
+imported torch is not faulted: status 0, and a warning that nothing was checked.
+
+Examples:
+  anymps check train.py --steps 30                       what to change before it runs on a Mac
+  anymps check --mac m2-8gb --as-torch 2.8 train.py      ... on that Mac, with that release of PyTorch
+  anymps check --fail-on error --sarif out.sarif train.py   for continuous integration
+  anymps check study.ipynb                               all cells of a notebook
+  anymps check --json - train.py | jq .counts            for programs
+  anymps check --rules                                   what is looked for
+)");
+  verb->callback([options, &chosen] {
+    chosen = [options](const std::vector<std::string>& command) { return check(*options, command); };
+  });
+}
+
+}  // namespace anymps::cli

@@ -1,0 +1,167 @@
+#include "lab/check_findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "gpu/operator_history.h"
+#include "lab/coverage_screen.h"
+
+namespace anymps::lab {
+namespace {
+
+using gpu::TraceKind;
+
+// A line that waits now and then, for a log, does no harm.
+constexpr std::uint64_t kFewestWaits = 8;
+constexpr std::uint64_t kStepsPerWait = 4;
+
+// Adds up what has the same rule, subject and line.
+class Collector {
+ public:
+  void add(const CheckRule& rule, const std::string& subject, const std::string& site, const TraceTally& tally) {
+    Finding& finding = findings_[{rule.id, subject, site}];
+    finding.rule = &rule;
+    finding.subject = subject;
+    finding.site = SourceSite::parse(site);
+    finding.count += tally.count;
+    if (rule.unit != CheckUnit::kNone) finding.total += tally.total;
+  }
+
+  std::vector<Finding> take() {
+    std::vector<Finding> all;
+    for (auto& [_, finding] : findings_) all.push_back(std::move(finding));
+    return all;
+  }
+
+ private:
+  std::map<std::tuple<std::string_view, std::string, std::string>, Finding> findings_;
+};
+
+// The steps of the training, not of each of its processes.
+std::uint64_t steps_of(const std::vector<TraceFile>& traces) {
+  std::uint64_t most = 0;
+  for (const TraceFile& trace : traces) {
+    for (const TraceTally& tally : trace.tallies) {
+      if (tally.kind == TraceKind::kStep) most = std::max(most, tally.count);
+    }
+  }
+  return most;
+}
+
+// A program that asks for the wait means it; the others do not see that they wait.
+bool asked_for(std::string_view wait) {
+  constexpr std::array kAsked = {"synchronize", "stream synchronize", "event synchronize", "event elapsed_time",
+                                 "metal capture"};
+  return std::ranges::find(kAsked, wait) != kAsked.end();
+}
+
+void add_waits(const std::vector<TraceFile>& traces, std::vector<Finding>& findings) {
+  struct Waits {
+    std::set<std::string> names;
+    std::uint64_t count = 0;
+    std::uint64_t total = 0;
+  };
+  std::map<std::string, Waits> by_site;
+  for (const TraceFile& trace : traces) {
+    for (const TraceTally& tally : trace.tallies) {
+      if (tally.kind != TraceKind::kSync || tally.site.empty() || asked_for(tally.name)) continue;
+      Waits& waits = by_site[tally.site];
+      waits.names.insert(tally.name);
+      waits.count += tally.count;
+      waits.total += tally.total;
+    }
+  }
+  const std::uint64_t steps = steps_of(traces);
+  for (const auto& [site, waits] : by_site) {
+    if (waits.count < kFewestWaits || waits.count * kStepsPerWait < steps) continue;
+    Finding& finding = findings.emplace_back();
+    finding.rule = check_rule("synchronisation");
+    finding.subject = fmt::format("{}", fmt::join(waits.names, ", "));
+    finding.site = SourceSite::parse(site);
+    finding.count = waits.count;
+    finding.total = waits.total;
+  }
+}
+
+const CheckRule* rule_of(TraceKind kind) {
+  switch (kind) {
+    case TraceKind::kFallback:
+      return check_rule("fallback-operator");
+    case TraceKind::kFloat64:
+      return check_rule("float64-refused");
+    case TraceKind::kOutOfMemory:
+      return check_rule("out-of-memory");
+    default:
+      return nullptr;
+  }
+}
+
+std::string release_of(const std::vector<TraceFile>& traces) {
+  for (const char* key : {"as torch", "torch"}) {
+    for (const TraceFile& trace : traces) {
+      const auto fact = trace.facts.find(key);
+      if (fact != trace.facts.end() && !fact->second.empty()) return fact->second;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Finding> recorded_findings(const std::vector<TraceFile>& traces, std::vector<std::string>& caveats) {
+  Collector collector;
+  std::set<std::string> unknown;
+  for (const TraceFile& trace : traces) {
+    for (const TraceTally& tally : trace.tallies) {
+      if (const CheckRule* rule = rule_of(tally.kind)) {
+        collector.add(*rule, tally.name, tally.site, tally);
+      } else if (tally.kind == TraceKind::kFinding) {
+        const std::size_t tab = std::min(tally.name.find('\t'), tally.name.size());
+        const std::string id = tally.name.substr(0, tab);
+        if (const CheckRule* named = check_rule(id)) {
+          collector.add(*named, tally.name.substr(std::min(tab + 1, tally.name.size())), tally.site, tally);
+        } else {
+          unknown.insert(id);
+        }
+      }
+    }
+  }
+  for (const std::string& id : unknown) {
+    caveats.push_back(fmt::format("a finding of the rule `{}`, which this anymps does not know, is left out", id));
+  }
+  std::vector<Finding> findings = collector.take();
+  add_waits(traces, findings);
+  const std::string release = release_of(traces);
+  for (Finding& finding : findings) {
+    if (finding.rule->id == "refused-operator" || finding.rule->id == "fallback-operator") {
+      finding.detail = operator_arrival(finding.subject, release);
+    }
+  }
+  return findings;
+}
+
+std::string operator_arrival(std::string_view name, std::string_view release) {
+  const auto releases = gpu::torch_releases();
+  const auto played = gpu::torch_release(release.substr(0, release.find('+')));
+  std::vector<gpu::OperatorHistory> overloads = find_operators(name);
+  // Without an overload, those are meant that the release lacks: another may have been there for long.
+  if (played) {
+    std::erase_if(overloads, [&](const auto& overload) { return gpu::runs_on_mps(overload.in(*played)); });
+  }
+  if (overloads.empty()) return {};
+  const auto runs_in = [&overloads](std::size_t index) {
+    return std::ranges::any_of(overloads, [index](const auto& overload) { return runs_on_mps(overload.in(index)); });
+  };
+  for (std::size_t i = played ? *played + 1 : 0; i < releases.size(); ++i) {
+    if (runs_in(i)) return fmt::format("runs on MPS from PyTorch {} on", releases[i].version);
+  }
+  return fmt::format("on MPS in no release of PyTorch up to {}", releases.back().version);
+}
+
+}  // namespace anymps::lab

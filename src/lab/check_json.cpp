@@ -1,0 +1,65 @@
+#include "lab/check_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace anymps::lab {
+namespace {
+
+using nlohmann::json;
+
+template <typename Value>
+json or_null(const Value& value) {
+  return value != Value{} ? json(value) : json();
+}
+
+json json_of(const Finding& finding) {
+  return {{"rule", finding.rule->id},
+          {"severity", severity_name(finding.severity)},
+          {"subject", finding.subject},
+          {"file", or_null(finding.site.file)},
+          {"line", or_null(finding.site.line)},
+          {"count", finding.count},
+          {"total", finding.total},
+          {"unit", or_null(unit_name(finding.rule->unit))},
+          {"detail", finding.detail}};
+}
+
+}  // namespace
+
+std::string check_json(const CheckReport& report) {
+  auto findings = json::array();
+  for (const Finding& finding : report.findings) findings.push_back(json_of(finding));
+  json counts;
+  for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kNote}) {
+    counts[severity_name(severity)] = report.count(severity);
+  }
+  const RunSummary& run = report.run;
+  const json whole = {
+      {"version", 1},
+      {"command", run.command},
+      {"status", run.status},
+      {"signal", run.signal != 0 ? json(signal_name(run.signal)) : json()},
+      {"interrupted", run.interrupted},
+      {"seconds", run.seconds},
+      {"processes", run.processes},
+      {"device_used", report.device_used},
+      {"facts", run.facts},
+      {"memory",
+       {{"tensor_bytes", report.memory.tensor_bytes},
+        {"block_bytes", report.memory.block_bytes},
+        {"driver_bytes", report.memory.driver_bytes},
+        {"limit_bytes", or_null(report.memory.limit_bytes)},
+        {"recommended_bytes", or_null(report.memory.recommended_bytes)}}},
+      {"fail_on", report.policy.fail_on ? severity_name(*report.policy.fail_on) : "never"},
+      {"strict", report.policy.strict},
+      {"failed", report.has_failures()},
+      {"verdict", report.verdict()},
+      {"counts", std::move(counts)},
+      {"findings", std::move(findings)},
+      {"skipped_rules", report.skipped},
+      {"caveats", run.caveats},
+  };
+  return whole.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace anymps::lab

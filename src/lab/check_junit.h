@@ -1,0 +1,12 @@
+// The report of `anymps check` as JUnit's XML: a test case for each rule that was looked for.
+#pragma once
+
+#include <string>
+
+#include "lab/check_report.h"
+
+namespace anymps::lab {
+
+std::string check_junit(const CheckReport& report);
+
+}  // namespace anymps::lab

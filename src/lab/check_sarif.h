@@ -1,0 +1,12 @@
+// The report of `anymps check` as SARIF 2.1.0, the static analysis results interchange format that code hosts read.
+#pragma once
+
+#include <string>
+
+#include "lab/check_report.h"
+
+namespace anymps::lab {
+
+std::string check_sarif(const CheckReport& report);
+
+}  // namespace anymps::lab

@@ -1,0 +1,120 @@
+#include "lab/check_screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "lab/summary_screen.h"
+#include "lab/text_wrap.h"
+
+namespace anymps::lab {
+namespace {
+
+constexpr std::size_t kNarrowest = 60;
+constexpr std::size_t kWidest = 110;
+constexpr std::size_t kPlacesShown = 10;
+constexpr std::string_view kIndent = "  ";
+constexpr std::string_view kSourceIndent = "      ";
+
+constexpr std::string_view kBold = "1";
+constexpr std::string_view kDim = "2";
+constexpr std::string_view kGood = "32";
+constexpr std::string_view kWarn = "33";
+constexpr std::string_view kBad = "31";
+
+std::string_view colour_of(Severity severity) {
+  switch (severity) {
+    case Severity::kError:
+      return kBad;
+    case Severity::kWarning:
+      return kWarn;
+    default:
+      return "36";
+  }
+}
+
+class Screen {
+ public:
+  explicit Screen(const Terminal& terminal)
+      : terminal_(terminal), width_(std::clamp(terminal.width, kNarrowest, kWidest)) {}
+
+  void head(const CheckReport& report) {
+    const std::string_view colour = report.command_failed() || report.has_failures() ? kBad
+                                    : report.run.processes == 0 || !report.device_used || !report.findings.empty()
+                                        ? kWarn
+                                        : kGood;
+    text_ += terminal_.paint(kBold, "anymps check: ") + terminal_.paint(colour, report.verdict()) + "\n";
+    if (!report.run.command.empty()) labelled("command", command_text(report.run));
+    if (report.run.status != 0 || report.run.seconds > 0) labelled("ended", ended_text(report.run));
+    if (report.run.processes == 0) return;
+    labelled("device", device_text(report.run));
+    if (report.device_used) labelled("memory", memory_text(report.memory));
+  }
+
+  void rule(const RuleFindings& group, SourceLines& sources) {
+    text_ += "\n" + terminal_.paint(colour_of(group.severity), severity_name(group.severity)) + " " +
+             terminal_.paint(kBold, group.rule->id) + fmt::format(": {}\n", group.rule->title);
+    text_ += std::string(kIndent) + wrapped(group.rule->why, width_, kIndent);
+    text_ += std::string(kIndent) + wrapped(fmt::format("Do: {}", group.rule->remedy), width_, kIndent);
+    const std::size_t shown = std::min(group.findings.size(), kPlacesShown);
+    for (std::size_t i = 0; i < shown; ++i) place(*group.findings[i], sources);
+    if (shown < group.findings.size()) {
+      text_ += terminal_.paint(kDim, fmt::format("    and {} more places\n", group.findings.size() - shown));
+    }
+  }
+
+  void caution(std::string_view caveat) {
+    text_ += terminal_.paint(kWarn, "caution") + " " + wrapped(caveat, width_, "        ");
+  }
+
+  void line_break() { text_ += "\n"; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  static std::string memory_text(const CheckMemory& memory) {
+    std::string text = fmt::format("peak {} in tensors and temporaries, {} held from the driver",
+                                   human_bytes(memory.block_bytes), human_bytes(memory.driver_bytes));
+    if (memory.recommended_bytes != 0) text += fmt::format("; {} recommended", human_bytes(memory.recommended_bytes));
+    if (memory.limit_bytes != 0) text += fmt::format(", limit {}", human_bytes(memory.limit_bytes));
+    return text;
+  }
+
+  void labelled(std::string_view label, std::string_view text) {
+    text_ += terminal_.paint(kDim, fmt::format("{:<10}", label)) + wrapped(text, width_, "          ");
+  }
+
+  void place(const Finding& finding, SourceLines& sources) {
+    std::vector<std::string> parts;
+    if (finding.count > 1) parts.push_back(fmt::format("{}×", finding.count));
+    if (const std::string total = in_unit(finding.rule->unit, finding.total); !total.empty()) parts.push_back(total);
+    if (!finding.subject.empty()) parts.push_back(finding.subject);
+    const std::string rest = fmt::format("{}", fmt::join(parts, "  "));
+    const bool placeless = finding.site.file.empty();
+    text_ += "    " + terminal_.paint(kBold, placeless ? "(the whole run)" : finding.site.text());
+    text_ += rest.empty() ? "\n" : "  " + rest + "\n";
+    for (const SourceLine& line : sources.at(finding.site)) {
+      const std::size_t begin = std::min(line.text.find_first_not_of(' '), line.text.size());
+      text_ += terminal_.paint(kDim, fmt::format("{}{}", kSourceIndent, line.text.substr(begin))) + "\n";
+    }
+    if (!finding.detail.empty()) text_ += std::string(kSourceIndent) + wrapped(finding.detail, width_, kSourceIndent);
+  }
+
+  const Terminal& terminal_;
+  std::size_t width_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string check_screen(const CheckReport& report, const Terminal& terminal) {
+  Screen screen(terminal);
+  screen.head(report);
+  SourceLines sources;
+  for (const RuleFindings& group : by_rule(report)) screen.rule(group, sources);
+  if (!report.run.caveats.empty()) screen.line_break();
+  for (const std::string& caveat : report.run.caveats) screen.caution(caveat);
+  return screen.take();
+}
+
+}  // namespace anymps::lab

@@ -1,0 +1,95 @@
+#include "lab/check_findings.h"
+
+#include <gtest/gtest.h>
+
+#include "check_traces.h"
+
+namespace anymps::lab {
+namespace {
+
+using gpu::TraceKind;
+
+std::vector<Finding> findings_of(const std::vector<TraceFile>& traces) {
+  std::vector<std::string> caveats;
+  return recorded_findings(traces, caveats);
+}
+
+TEST(CheckFindings, ProcessesAreAddedUp) {
+  TraceFile trace;
+  trace.tallies.push_back(check_tally(TraceKind::kFinding, "repeated-copy\tx", "a.py:3", 2, 100));
+  trace.tallies.push_back(check_tally(TraceKind::kFinding, "repeated-copy\tx", "a.py:4", 1, 100));
+  const auto findings = findings_of({trace, trace});
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].subject, "x");
+  EXPECT_EQ(findings[0].site, (SourceSite{"a.py", 3}));
+  EXPECT_EQ(findings[0].count, 4U);
+  EXPECT_EQ(findings[0].total, 200U);
+}
+
+TEST(CheckFindings, AnUnknownRuleIsACaveat) {
+  TraceFile trace;
+  trace.tallies.push_back(check_tally(TraceKind::kFinding, "from-the-future\tx", "a.py:3"));
+  std::vector<std::string> caveats;
+  EXPECT_TRUE(recorded_findings({trace}, caveats).empty());
+  ASSERT_EQ(caveats.size(), 1U);
+  EXPECT_NE(caveats[0].find("from-the-future"), std::string::npos);
+}
+
+TEST(CheckFindings, OlderKindsHaveRules) {
+  TraceFile trace;
+  trace.tallies.push_back(check_tally(TraceKind::kFallback, "aten::_linalg_eigh", "a.py:1", 3, 4096));
+  trace.tallies.push_back(check_tally(TraceKind::kFloat64, "to", "a.py:2"));
+  trace.tallies.push_back(check_tally(TraceKind::kOutOfMemory, "", "a.py:3", 1, 5));
+  const auto findings = findings_of({trace});
+  ASSERT_NE(find_rule(findings, "fallback-operator"), nullptr);
+  EXPECT_EQ(find_rule(findings, "fallback-operator")->total, 4096U);
+  EXPECT_NE(find_rule(findings, "float64-refused"), nullptr);
+  EXPECT_NE(find_rule(findings, "out-of-memory"), nullptr);
+}
+
+TEST(CheckFindings, AWaitIsFoundWhereItComesOftenAndInTheLoop) {
+  const auto waits = [](std::uint64_t count, std::size_t steps, const char* name = "item") {
+    TraceFile trace = stepping(steps, [](std::size_t) { return 0; });
+    trace.tallies.push_back(check_tally(TraceKind::kSync, name, "a.py:5", count));
+    return find_rule(findings_of({trace}), "synchronisation") != nullptr;
+  };
+  EXPECT_TRUE(waits(8, 0));
+  EXPECT_FALSE(waits(7, 0));
+  EXPECT_TRUE(waits(25, 100));
+  EXPECT_FALSE(waits(24, 100));
+  EXPECT_FALSE(waits(100, 100, "synchronize"));
+}
+
+TEST(CheckFindings, TheWaitsOfALineAreOneFinding) {
+  TraceFile trace;
+  trace.tallies.push_back(check_tally(TraceKind::kSync, "item", "a.py:5", 4, 10));
+  trace.tallies.push_back(check_tally(TraceKind::kSync, "copy to cpu", "a.py:5", 4, 10));
+  trace.tallies.push_back(check_tally(TraceKind::kSync, "item", "", 100));
+  const auto findings = findings_of({trace});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].subject, "copy to cpu, item");
+  EXPECT_EQ(findings[0].count, 8U);
+  EXPECT_EQ(findings[0].total, 20U);
+}
+
+TEST(CheckFindings, AnOperatorsReleaseIsTold) {
+  EXPECT_EQ(operator_arrival("aten::add.Tensor", "2.13.0"), "");
+  EXPECT_EQ(operator_arrival("aten::no_such_operator", "2.13.0"), "");
+  EXPECT_EQ(operator_arrival("aten::cholesky_inverse", "2.7.0"), "runs on MPS from PyTorch 2.11.0 on");
+  EXPECT_EQ(operator_arrival("aten::cholesky_inverse", "2.7.0+cpu"), "runs on MPS from PyTorch 2.11.0 on");
+  EXPECT_EQ(operator_arrival("aten::linalg_eig", "2.13.0"), "on MPS in no release of PyTorch up to 2.15.0");
+  // grid_sampler_3d.out runs in every release; the other overload is meant.
+  EXPECT_EQ(operator_arrival("aten::grid_sampler_3d", "2.8"), "runs on MPS from PyTorch 2.9.0 on");
+}
+
+TEST(SourceSite, IsParsedFromItsEnd) {
+  EXPECT_EQ(SourceSite::parse("/a:b/c.py:12"), (SourceSite{"/a:b/c.py", 12}));
+  EXPECT_EQ(SourceSite::parse("c.py"), (SourceSite{"c.py", 0}));
+  EXPECT_EQ(SourceSite::parse("c.py:x"), (SourceSite{"c.py:x", 0}));
+  EXPECT_EQ(SourceSite::parse(""), SourceSite{});
+  EXPECT_TRUE(SourceSite::parse("study.ipynb[cell 3]:2").in_notebook());
+  EXPECT_EQ(SourceSite::parse("study.ipynb[cell 3]:2").line, 2U);
+}
+
+}  // namespace
+}  // namespace anymps::lab
