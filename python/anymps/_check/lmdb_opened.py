@@ -30,12 +30,13 @@ def _is_open(environment) -> bool:
 
 
 def _watch(lmdb, module) -> None:
-    class Environment(lmdb.Environment):
-        def __init__(self, *args, **kwargs):
-            super().__init__(*args, **kwargs)
-            _open.append((weakref.ref(self), module.call_site()))
+    # A function, as the class takes no other for its base.
+    def open_and_remember(*args, **kwargs):
+        environment = lmdb.Environment(*args, **kwargs)
+        _open.append((weakref.ref(environment), module.call_site()))
+        return environment
 
-    lmdb.Environment = lmdb.open = Environment
+    lmdb.open = open_and_remember
 
 
 class _Finder(importlib.abc.MetaPathFinder):
