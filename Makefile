@@ -54,7 +54,7 @@ build/.debian-lint: Makefile
 $(VENV)/.ready: Makefile build/.debian
 	[ -x $(VENV)/bin/python ] || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -c "import torch" 2>/dev/null || $(PIP) install -q $(TORCH_PIP) $(TORCH)
-	$(PIP) install -q "scikit-build-core>=0.10" numpy pyyaml pytest expecttest ruff safetensors
+	$(PIP) install -q "scikit-build-core>=0.10" numpy pyyaml pytest expecttest ruff safetensors lmdb
 	@touch $@
 
 build/.installed: $(VENV)/.ready $(SOURCES)
