@@ -113,6 +113,7 @@ bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
 	$(VENV)/bin/python bench/metal_compile.py
 	$(VENV)/bin/python bench/import_time.py
 	$(VENV)/bin/python bench/trace_cost.py
+	$(VENV)/bin/python bench/trace_cost.py --check
 	$(VENV)/bin/python bench/trace_writer.py
 
 lint: build/.debian-lint $(VENV)/.ready ## format and lint checks, changing nothing

@@ -1,4 +1,4 @@
-"""Metal libraries: those that are made here, and the genuine ones."""
+"""Metal libraries: those that are made here, and the genuine ones. Where the guides lie."""
 
 import importlib.util
 import os
@@ -6,7 +6,14 @@ import pathlib
 
 import pytest
 
+ROOT = pathlib.Path(__file__).parents[1]
 CONTAINER = pathlib.Path(__file__).parent / "metal" / "container.py"
+
+
+def pytest_addoption(parser):
+    # Here, as pytest reads no options from folders further down.
+    folder = ROOT.parent / "shared" / "seeds"
+    parser.addoption("--guides", type=pathlib.Path, default=folder, metavar="DIR", help="the texts for tests/guides")
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 import sys
 
+from anymps._float32 import to_float32
 from anymps._memory import memory
 from anymps._metallib import load_metallib, validate_metallib
 from anymps._recorder import epoch, step
+from anymps._retry import retry_on_oom
 from anymps._validation import validating, validation_reports
 
 __all__ = [
@@ -19,7 +21,9 @@ __all__ = [
     "library_path",
     "load_metallib",
     "memory",
+    "retry_on_oom",
     "step",
+    "to_float32",
     "validate_metallib",
     "validating",
     "validation_reports",

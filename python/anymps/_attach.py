@@ -59,7 +59,8 @@ def attach() -> None:
         raise NoSuchMac(problem)
     if os.environ.get("ANYMPS_MAC") or os.environ.get("ANYMPS_MACOS"):
         _play_macos(os.environ.get("ANYMPS_MACOS") or module.macos_version())
-    module.set_package_folders([os.path.dirname(package) + os.sep for package in (torch.__file__, __file__)])
+    folders = (os.path.dirname(torch.__file__), os.path.dirname(__file__), os.path.dirname(os.__file__))
+    module.set_package_folders([folder + os.sep for folder in folders])
     core = torch._C
     core._has_mps = True
     core._mps_get_name = module.device_name
@@ -96,6 +97,11 @@ def attach() -> None:
         with contextlib.suppress(ValueError):
             if (limit := module.memory_limit()) is not None:
                 module.trace_fact("limit", str(limit))
+        module.trace_fact("recommended", str(torch.mps.recommended_max_memory()))
         _recorder.install()
+        if os.environ.get("ANYMPS_CHECK", "0") not in ("", "0"):
+            from anymps import _check
+
+            _check.install(module)
         if os.environ.get("ANYMPS_TRACE_CALLS"):
             module.trace_calls()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import difflib
 import os
 import warnings
@@ -17,22 +18,25 @@ _AT_FIRST_TENSOR = (
 )
 _AT_FIRST_USE = ("PYTORCH_MPS_FAST_MATH", "PYTORCH_MPS_PREFER_METAL", "PYTORCH_MPS_DISABLE_PREFILL_ATTENTION")
 # What guides write of and PyTorch does not read.
-_LOG_LEVEL = "PYTORCH_MPS_LOG_LEVEL"
+LOG_LEVEL = "PYTORCH_MPS_LOG_LEVEL"
 _LOG_PROFILE_INFO = "PYTORCH_MPS_LOG_PROFILE_INFO"
 _TRACE_SIGNPOSTS = "PYTORCH_MPS_TRACE_SIGNPOSTS"
 _AT_LOAD = ("PYTORCH_ENABLE_MPS_FALLBACK", _LOG_PROFILE_INFO, _TRACE_SIGNPOSTS)
-KNOWN = (*_AT_LOAD, *_AT_FIRST_TENSOR, *_AT_FIRST_USE, _LOG_LEVEL)
+KNOWN = (*_AT_LOAD, *_AT_FIRST_TENSOR, *_AT_FIRST_USE, LOG_LEVEL)
 
 
 def _is_of_mps(name: str) -> bool:
     return name.startswith("PYTORCH_MPS_") or (name.startswith("PYTORCH_") and "_MPS_" in name)
 
 
-def complaint(name: str) -> str | None:
-    """What is to be said of a variable that has a value, whenever it got it."""
+def nearest_known(name: str) -> str | None:
+    """The name that was meant, for one that only looks as if PyTorch's MPS backend read it."""
     if name in KNOWN or not _is_of_mps(name):
         return None
-    nearest = difflib.get_close_matches(name, KNOWN, n=1, cutoff=0)[0]
+    return difflib.get_close_matches(name, KNOWN, n=1, cutoff=0)[0]
+
+
+def _unknown(name: str, nearest: str) -> str:
     return f"PyTorch's MPS backend reads no {name}; the nearest that it reads is {nearest}"
 
 
@@ -55,10 +59,11 @@ def _number(text: str) -> int:
 
 def attach(module) -> None:
     for name in sorted(os.environ):
-        if text := complaint(name):
-            warnings.warn(text, stacklevel=2)
-    if _number(os.environ.get(_LOG_PROFILE_INFO, "")) != 0:
-        warnings.warn(f"anymps does not log what {_LOG_PROFILE_INFO} asks for; `anymps trace` shows it", stacklevel=2)
+        if nearest := nearest_known(name):
+            warnings.warn(_unknown(name, nearest), stacklevel=2)
+    if (bits := _number(os.environ.get(_LOG_PROFILE_INFO, ""))) != 0:
+        module.begin_profile_log(bits & 0xFFFFFFFF)
+        atexit.register(module.end_profile_log)
     if _number(os.environ.get(_TRACE_SIGNPOSTS, "")) != 0:
         torch.mps.profiler.start("interval,event")
     # The one function that os.environ and its methods set a variable by.
@@ -69,10 +74,15 @@ def attach(module) -> None:
         key = os.fsdecode(name)
         if not _is_of_mps(key):
             return
-        if key == _LOG_LEVEL:
+        if key == LOG_LEVEL:
             module.set_log_level(_number(os.fsdecode(value)))
-        elif text := complaint(key) or too_late(key, module):
+            module.note_finding("environment-unread", key)
+        elif nearest := nearest_known(key):
+            module.note_finding("environment-unknown", f"{key}: nearest is {nearest}")
             # 1 is here, 2 is os.environ, 3 is who set it.
+            warnings.warn(_unknown(key, nearest), stacklevel=3)
+        elif text := too_late(key, module):
+            module.note_finding("environment-too-late", key)
             warnings.warn(text, stacklevel=3)
 
     os.putenv = putenv

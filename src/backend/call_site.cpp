@@ -1,15 +1,53 @@
 #include "backend/call_site.h"
 
 #include <atomic>
+#include <mutex>
+#include <utility>
 
 namespace anymps::backend {
 namespace {
+
 std::atomic<CallSiteFinder> current_finder{nullptr};
+
+struct BackwardSites {
+  std::mutex mutex;
+  std::vector<std::string> sites;
+};
+
+BackwardSites& backward() {
+  static auto* const only = new BackwardSites;  // other threads may outlive the end of main
+  return *only;
+}
+
+constexpr std::size_t kMostBackwardSites = 16;
+
+std::vector<std::string> on_this_thread(std::size_t most) {
+  const CallSiteFinder finder = current_finder.load(std::memory_order_acquire);
+  return finder != nullptr ? finder(most) : std::vector<std::string>();
+}
+
+}  // namespace
+
+std::vector<std::string> call_sites(std::size_t most) {
+  std::vector<std::string> sites = on_this_thread(most);
+  if (!sites.empty()) return sites;
+  BackwardSites& asked = backward();
+  const std::lock_guard lock(asked.mutex);
+  sites = asked.sites;
+  if (sites.size() > most) sites.resize(most);
+  return sites;
 }
 
 std::string call_site() {
-  const CallSiteFinder finder = current_finder.load(std::memory_order_acquire);
-  return finder != nullptr ? finder() : std::string();
+  std::vector<std::string> sites = call_sites(1);
+  return sites.empty() ? std::string() : std::move(sites.front());
+}
+
+void remember_backward_site() {
+  std::vector<std::string> sites = on_this_thread(kMostBackwardSites);
+  BackwardSites& asked = backward();
+  const std::lock_guard lock(asked.mutex);
+  asked.sites = std::move(sites);
 }
 
 void set_call_site_finder(CallSiteFinder finder) { current_finder.store(finder, std::memory_order_release); }

@@ -1,7 +1,9 @@
 // Where in the user's program the current operator was called.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 namespace anymps::backend {
 
@@ -9,8 +11,15 @@ namespace anymps::backend {
 // rare or traced.
 std::string call_site();
 
+// The lines of the user's that lead there, innermost first, at most so many.
+std::vector<std::string> call_sites(std::size_t most);
+
+// PyTorch's thread for gradients runs no Python: what is called there is called by the line that this names, until it
+// names another.
+void remember_backward_site();
+
 // The Python module puts its own finder here; C++ programs go without.
-using CallSiteFinder = std::string (*)();
+using CallSiteFinder = std::vector<std::string> (*)(std::size_t most);
 void set_call_site_finder(CallSiteFinder finder);
 
 }  // namespace anymps::backend

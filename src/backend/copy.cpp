@@ -4,8 +4,12 @@
 #include <torch/library.h>
 
 #include "backend/alias.h"
+#include "backend/check.h"
+#include "backend/check_copies.h"
+#include "backend/profile_log.h"
 #include "backend/registration.h"
 #include "backend/synchronize.h"
+#include "gpu/trace.h"
 
 namespace anymps::backend {
 namespace {
@@ -14,12 +18,15 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking)
   if (self.is_same(source)) return self;
   // To the host the copy waits for the device, unless the caller said that it will.
   if (!self.is_mps() && !non_blocking) synchronize("copy to cpu");
+  const std::uint64_t began = profile_logging() ? gpu::Trace::now_ns() : 0;
   AliasCall alias;
   at::Tensor target = alias.to_cpu(self);
   const at::Tensor from = alias.to_cpu(source);
   RouteScope route;
   c10::impl::ExcludeDispatchKeyGuard no_cpu_autocast(c10::DispatchKey::AutocastCPU);
   target.copy_(from);
+  if (began != 0) profile_copy(self, source, non_blocking, gpu::Trace::now_ns() - began);
+  if (checking()) check_copy(self, source, non_blocking);
   return self;
 }
 

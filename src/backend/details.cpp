@@ -8,7 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "backend/check.h"
+#include "backend/check_watch.h"
 #include "backend/memory.h"
+#include "backend/profile_log.h"
 #include "gpu/probes.h"
 #include "gpu/trace.h"
 
@@ -30,6 +33,11 @@ thread_local ThisThread here;
 std::atomic<bool> calls_wanted{false};
 // Of PyTorch's that run now.
 std::atomic<unsigned> profilers{0};
+
+// A check and a log want the device's time alone.
+bool everything_wanted() noexcept {
+  return calls_wanted.load(std::memory_order_relaxed) || profilers.load(std::memory_order_relaxed) != 0;
+}
 
 std::uint32_t id_of(gpu::Trace& trace, Call& call) noexcept {
   if (call.id == 0) call.id = trace.intern(call.name);
@@ -119,7 +127,10 @@ void RouteScope::begin_span() noexcept {
 
 void RouteScope::end_span() noexcept {
   const std::uint64_t began = std::exchange(began_ns_, 0);
-  if (gpu::Trace* trace = gpu::Trace::current()) {
+  if (checking()) note_device_time(gpu::Trace::now_ns() - began);
+  if (profile_logging()) profile_operation(gpu::Trace::now_ns() - began);
+  gpu::Trace* trace = everything_wanted() ? gpu::Trace::current() : nullptr;
+  if (trace != nullptr) {
     ThisThread& thread = here;
     const std::uint32_t name = thread.calls.empty() ? trace->intern("an operator") : id_of(*trace, thread.calls.back());
     ANYMPS_PROBE(operator_ran, thread.calls.empty() ? "an operator" : thread.calls.back().name, began, 0);

@@ -12,8 +12,10 @@
 
 #include "backend/alias_kernel.h"
 #include "backend/call_site.h"
+#include "backend/check.h"
 #include "backend/mps_log.h"
 #include "backend/other_release.h"
+#include "backend/profile_log.h"
 #include "backend/registration.h"
 #include "gpu/trace.h"
 
@@ -23,6 +25,8 @@ namespace {
 constexpr const char* kTracker =
     "please comment on https://github.com/pytorch/pytorch/issues/141287 and mention use-case, "
     "that resulted in missing op";
+
+constexpr const char* kRefused = "refused-operator";
 
 // c10d operators need an implementation of the device's own; they never go to the CPU.
 void refuse_distributed(const c10::OperatorHandle& op) {
@@ -36,6 +40,7 @@ void refuse_distributed(const c10::OperatorHandle& op) {
 
 void refuse(const c10::OperatorHandle& op, torch::jit::Stack*) {
   refuse_distributed(op);
+  note_finding(kRefused, op.schema().name());
   TORCH_CHECK_NOT_IMPLEMENTED(
       false, "The operator '", op.schema().operator_name(),
       "' is not currently implemented for the MPS device. If you want this op to be considered for addition ", kTracker,
@@ -44,33 +49,54 @@ void refuse(const c10::OperatorHandle& op, torch::jit::Stack*) {
       "fallback for this op. WARNING: this will be slower than running natively on MPS.");
 }
 
-void warn_of_fallback(const c10::OperatorHandle& op) {
+std::uint64_t bytes_of(c10::ArrayRef<c10::IValue> values) {
+  std::uint64_t bytes = 0;
+  for (const c10::IValue& value : values) {
+    if (value.isTensor() && value.toTensor().defined()) bytes += value.toTensor().nbytes();
+    if (!value.isTensorList()) continue;
+    for (const at::Tensor& tensor : value.toTensorVector()) bytes += tensor.defined() ? tensor.nbytes() : 0;
+  }
+  return bytes;
+}
+
+// `bytes` go to the CPU.
+void warn_of_fallback(const c10::OperatorHandle& op, std::uint64_t bytes) {
   TORCH_WARN_ONCE("The operator '", op.schema().operator_name(),
                   "' is not currently supported on the MPS backend and will fall back to run on the CPU. This may have "
                   "performance implications.");
   if (auto* trace = gpu::Trace::current()) {
-    trace->record(gpu::TraceKind::kFallback, trace->intern(op.schema().name()), trace->intern(call_site()));
+    trace->record(gpu::TraceKind::kFallback, trace->intern(op.schema().name()), trace->intern(call_site()), 0, bytes);
   }
 }
 
-// Runs on the CPU through an alias kernel. One kernel object serves all operators here, so it must not cache what it
-// learns about one of them: a fresh one is made per call, which a warned-about slow path can afford.
+// Through an alias kernel. One kernel object serves all operators here, so it must not cache what it learns about one
+// of them: a fresh one is made per call, which a warned-about slow path can afford.
+void run_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  AliasKernel(AliasTarget::kCpuKernel, DeviceCheck::kNone)(op, c10::DispatchKeySet(c10::DispatchKey::MPS), stack);
+}
+
 void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   refuse_distributed(op);
-  warn_of_fallback(op);
+  const auto last = [stack](std::size_t count) { return torch::jit::last(*stack, count); };
+  warn_of_fallback(op, bytes_of(last(op.schema().arguments().size())));
   const bool logged = logs(LogLevel::kFallbacks);
-  const auto last = [stack](std::size_t count) { return torch::jit::last(*stack, count).vec(); };
-  const std::vector<c10::IValue> arguments = logged ? last(op.schema().arguments().size()) : std::vector<c10::IValue>();
-  AliasKernel(AliasTarget::kCpuKernel, DeviceCheck::kNone)(op, c10::DispatchKeySet(c10::DispatchKey::MPS), stack);
-  if (logged) log_fallback(op.schema().name(), arguments, last(op.schema().returns().size()));
+  const bool told = logged || profile_logging();
+  const std::vector<c10::IValue> arguments =
+      told ? last(op.schema().arguments().size()).vec() : std::vector<c10::IValue>();
+  const std::uint64_t began = gpu::Trace::now_ns();
+  run_on_cpu(op, stack);
+  if (told) profile_fallback(op.schema().name(), arguments, gpu::Trace::now_ns() - began);
+  if (logged) log_fallback(op.schema().name(), arguments, last(op.schema().returns().size()).vec());
 }
 
 // The one of PyTorch's permanent fallbacks that has a gradient: autograd follows it to the CPU and back.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> svd(const at::Tensor& matrix, bool full,
                                                    std::optional<std::string_view> driver) {
   static const c10::OperatorHandle op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::linalg_svd", "");
-  warn_of_fallback(op);
+  warn_of_fallback(op, matrix.nbytes());
+  const std::uint64_t began = gpu::Trace::now_ns();
   auto [u, s, v] = at::linalg_svd(matrix.to(at::kCPU), full, driver);
+  if (profile_logging()) profile_fallback(op.schema().name(), {c10::IValue(matrix)}, gpu::Trace::now_ns() - began);
   if (logs(LogLevel::kFallbacks)) log_fallback(op.schema().name(), {matrix}, {u, s, v});
   return {u.to(matrix.device()), s.to(matrix.device()), v.to(matrix.device())};
 }
@@ -80,9 +106,17 @@ bool fallback_enabled() {
   return value.has_value() && *value != "0";
 }
 
+// A Mac would refuse; the check goes on.
+void refuse_and_go_on(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  refuse_distributed(op);
+  note_finding(kRefused, op.schema().name());
+  run_on_cpu(op, stack);
+}
+
 torch::CppFunction for_missing() {
-  return fallback_enabled() ? torch::CppFunction::makeFromBoxedFunction<&fall_back>()
-                            : torch::CppFunction::makeFromBoxedFunction<&refuse>();
+  if (fallback_enabled()) return torch::CppFunction::makeFromBoxedFunction<&fall_back>();
+  return check_mode() == CheckMode::kGoOn ? torch::CppFunction::makeFromBoxedFunction<&refuse_and_go_on>()
+                                          : torch::CppFunction::makeFromBoxedFunction<&refuse>();
 }
 
 }  // namespace

@@ -4,16 +4,17 @@
 #include <torch/csrc/utils/pybind.h>
 #include <torch/extension.h>
 
-#include <algorithm>
 #include <exception>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "backend/alias.h"
-#include "backend/call_site.h"
 #include "backend/details.h"
 #include "backend/mps_log.h"
+#include "backend/profile_log.h"
+#include "backend/python_call_site.h"
+#include "backend/python_check.h"
 #include "backend/python_memory.h"
 #include "backend/python_shaders.h"
 #include "backend/registration.h"
@@ -23,55 +24,6 @@
 
 namespace anymps::backend {
 namespace {
-
-// Folders whose frames are not the user's, each with a slash at its end.
-std::vector<std::string>& package_folders() {
-  static auto* const folders = new std::vector<std::string>;
-  return *folders;
-}
-
-bool is_users(const std::string& file) {
-  return !file.starts_with("<") && std::none_of(package_folders().begin(), package_folders().end(),
-                                                [&](const std::string& folder) { return file.starts_with(folder); });
-}
-
-bool is_finalizing() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsFinalizing() != 0;
-#else
-  return _Py_IsFinalizing() != 0;
-#endif
-}
-
-// The innermost Python frame outside of torch and of anymps: the line that a user can change.
-std::string python_call_site() {
-  if (Py_IsInitialized() == 0 || is_finalizing()) return {};
-  // PyTorch lets go of the GIL around operators that wait, which are the ones that are asked about.
-  py::gil_scoped_acquire gil;
-  PyFrameObject* frame = PyEval_GetFrame();
-  Py_XINCREF(frame);
-  std::string site;
-  while (frame != nullptr) {
-    PyCodeObject* code = PyFrame_GetCode(frame);
-    const char* file = PyUnicode_AsUTF8(code->co_filename);
-    if (file != nullptr) {
-      const std::string name = file;
-      site = name + ":" + std::to_string(PyFrame_GetLineNumber(frame));
-      Py_DECREF(code);
-      if (is_users(name)) {
-        Py_DECREF(frame);
-        return site;
-      }
-    } else {
-      PyErr_Clear();
-      Py_DECREF(code);
-    }
-    PyFrameObject* outer = PyFrame_GetBack(frame);
-    Py_DECREF(frame);
-    frame = outer;
-  }
-  return site;
-}
 
 bool is_in_heap(const at::Tensor& tensor) {
   return tensor.is_mps() && tensor.has_storage() && in_heap(tensor.storage().data());
@@ -96,7 +48,9 @@ c10::Storage new_storage(std::size_t bytes) {
 
 void record(std::uint32_t kind, const std::string& name, const std::string& site, std::uint64_t a, std::uint64_t b) {
   if (auto* trace = gpu::Trace::current()) {
-    trace->record(static_cast<gpu::TraceKind>(kind), trace->intern(name), trace->intern(site), a, b);
+    const gpu::UnifiedMemory* memory = gpu::UnifiedMemory::if_made();
+    const std::uint64_t in_tensors = memory != nullptr ? memory->ledger().allocated_bytes() : 0;
+    trace->record(static_cast<gpu::TraceKind>(kind), trace->intern(name), trace->intern(site), a, b, in_tensors);
   }
 }
 
@@ -130,7 +84,6 @@ void set_fact(const std::string& key, const std::string& value) {
 PYBIND11_MODULE(_C, m) {
   namespace ab = anymps::backend;
   ab::register_device();
-  ab::set_call_site_finder(&ab::python_call_site);
   m.def("in_heap", &ab::is_in_heap);
   m.def("host_alias_storage", &ab::host_alias_storage);
   m.def("new_storage", &ab::new_storage);
@@ -146,9 +99,11 @@ PYBIND11_MODULE(_C, m) {
   m.def("trace_fact", &ab::set_fact);
   m.def("trace_calls", &ab::trace_calls);
   m.def("drain_autograd_thread", &ab::drain_autograd_thread);
-  m.def("call_site", &ab::call_site);
   m.def("set_log_level", &ab::set_log_level);
-  m.def("set_package_folders", [](std::vector<std::string> folders) { ab::package_folders() = std::move(folders); });
+  m.def("begin_profile_log", &ab::begin_profile_log);
+  m.def("end_profile_log", &ab::end_profile_log);
+  ab::bind_call_site(m);
+  ab::bind_check(m);
   ab::bind_shaders(m);
   ab::bind_memory(m);
 }

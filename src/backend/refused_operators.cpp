@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "backend/check.h"
 #include "backend/refusal_predicates.h"
 
 namespace anymps::backend {
@@ -109,7 +110,8 @@ std::string filled_in(std::string_view text, std::optional<ScalarType> dtype, co
   return result;
 }
 
-void refuse(RefusalKind kind, const std::string& text) {
+void refuse(const c10::FunctionSchema& schema, RefusalKind kind, const std::string& text) {
+  if (kind != RefusalKind::kDeterminismAlert) note_finding("refused-arguments", schema.name() + ": " + text);
   switch (kind) {
     case RefusalKind::kNotImplementedError:
       C10_THROW_ERROR(NotImplementedError, text);
@@ -190,7 +192,7 @@ void RefusalList::check(Arguments arguments, bool has_cpu_tensor) const {
         applies = dtype && (refusal.dtypes & bit(*dtype)) != 0;
         break;
     }
-    if (applies) refuse(refusal.kind, filled_in(refusal.text, dtype, *schema_, arguments));
+    if (applies) refuse(*schema_, refusal.kind, filled_in(refusal.text, dtype, *schema_, arguments));
   }
 }
 

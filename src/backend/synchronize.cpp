@@ -3,6 +3,8 @@
 #include <c10/util/Exception.h>
 
 #include "backend/call_site.h"
+#include "backend/check.h"
+#include "backend/check_watch.h"
 #include "backend/mps_log.h"
 #include "gpu/device.h"
 #include "gpu/trace.h"
@@ -10,7 +12,9 @@
 namespace anymps::backend {
 
 void synchronize(const char* what) {
-  if (auto* trace = gpu::Trace::current()) {
+  if (checking()) {
+    note_wait(what);
+  } else if (auto* trace = gpu::Trace::current()) {
     trace->record(gpu::TraceKind::kSync, trace->intern(what), trace->intern(call_site()));
   }
   if (logs(LogLevel::kWaits)) log_wait(what);

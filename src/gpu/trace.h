@@ -22,7 +22,7 @@ enum class TraceKind : std::uint32_t {
   // c of these two: bytes in tensors then.
   kStep = 1,  // name: optimiser class, or "step" when the script said so; a: index from 0; b: ns since the previous one
   kEpoch,     // a: index from 0; b: ns since the previous one
-  kFallback,  // name: operator; site: the line that called it
+  kFallback,  // name: operator; site: the line that called it; b: bytes that go to the CPU
   kSync,      // name: "item", "synchronize", "copy to cpu"; b: ns waited, where known
   kFloat64,   // name: operator, or the door that refused
   kMemoryPeak,   // a: bytes in tensors; b: bytes held from the driver

@@ -89,8 +89,35 @@ def test_signposts_from_the_start(python):
     assert python(code, PYTORCH_MPS_TRACE_SIGNPOSTS="0").stderr == ""
 
 
-def test_what_is_not_followed_says_so(python):
-    assert (
-        "anymps does not log what PYTORCH_MPS_LOG_PROFILE_INFO asks for"
-        in python("import torch", PYTORCH_MPS_LOG_PROFILE_INFO="31").stderr
-    )
+PROFILED = """
+import torch
+x = torch.ones(3, 2).to("mps")
+for _ in range(2):
+    y = torch.mul(x, x)
+torch.poisson(y)
+"""
+
+
+def test_operators_copies_and_fallbacks_are_logged_as_they_run(python):
+    finished = python(PROFILED, PYTORCH_ENABLE_MPS_FALLBACK="1", PYTORCH_MPS_LOG_PROFILE_INFO="7")
+    lines = finished.stderr.splitlines()
+    assert re.search(r"^aten::mul:MPS:Float\[3, 2\]:MPS:Float\[3, 2\] \(id=K\d+, run=2\)$", finished.stderr, re.M)
+    assert "BlitCopySync: CPU:Float[3, 2] --> MPS:Float[3, 2] (len=24 bytes)" in lines
+    assert "CPU Fallback::poisson:MPS:Float[3, 2] (id=1, run=1, CopyOverhead=24 bytes)" in lines
+    assert "Profiling" not in finished.stderr
+
+
+def test_only_what_is_asked_for_is_logged(python):
+    finished = python(PROFILED, PYTORCH_ENABLE_MPS_FALLBACK="1", PYTORCH_MPS_LOG_PROFILE_INFO="0x82")
+    logged = [line for line in finished.stderr.splitlines() if line.startswith(("aten::", "CPU Fallback", "BlitCopy"))]
+    assert len(logged) == 1 and re.fullmatch(r"BlitCopySync: .* \(len=24 bytes, gpu=\d+\.\d{3} ms\)", logged[0])
+
+
+def test_tables_are_printed_at_the_end(python):
+    printed = python(PROFILED, PYTORCH_ENABLE_MPS_FALLBACK="1", PYTORCH_MPS_LOG_PROFILE_INFO="8").stderr
+    assert re.search(r"^MPS Operations Profiling: \d+ runs, ", printed, re.M)
+    assert re.search(r" 2 +\S+ +\S+ +96 bytes +mul:MPS:Float\[3, 2\]:MPS:Float\[3, 2\]$", printed, re.M)
+    assert re.search(r"^MPS Copy Profiling: 1 runs, ", printed, re.M)
+    assert re.search(r"^CPU Fallback Profiling: 1 runs, ", printed, re.M)
+    nothing = python("import torch", PYTORCH_MPS_LOG_PROFILE_INFO="64").stderr
+    assert nothing == "There are no CPU Fallbacks logged for profiling\n"

@@ -1,0 +1,29 @@
+"""Functions in front of PyTorch's own."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+_TORCH = os.path.dirname(torch.__file__) + os.sep
+
+
+def wrap(owner: Any, name: str, around: Callable) -> None:
+    """`owner.name(...)` becomes `around(original, ...)`."""
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def wrapper(*args, **kwargs):
+        return around(original, *args, **kwargs)
+
+    setattr(owner, name, wrapper)
+
+
+def called_by_torch(frames: int) -> bool:
+    """Whether the function so many frames above was called by PyTorch itself, not by the program."""
+    return sys._getframe(frames + 1).f_code.co_filename.startswith(_TORCH)

@@ -1,0 +1,25 @@
+// What `anymps check` has a program tell of itself, beyond what every trace has. Off unless ANYMPS_CHECK is set.
+//
+// A finding is a record of the trace (gpu::TraceKind::kFinding) at the line of the user's that runs; lab/check_rules.h
+// lists the rules.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace anymps::backend {
+
+enum class CheckMode : std::uint8_t {
+  kOff,
+  kGoOn,  // what a Mac refuses runs on the CPU, so that one run finds all
+  kStop,  // what a Mac refuses is refused
+};
+
+// As the environment had it when the library was loaded.
+CheckMode check_mode() noexcept;
+inline bool checking() noexcept { return check_mode() != CheckMode::kOff; }
+
+// `quantity` is in the rule's unit. Does nothing unless checking.
+void note_finding(std::string_view rule, std::string_view subject = {}, std::uint64_t quantity = 0);
+
+}  // namespace anymps::backend

@@ -1,0 +1,13 @@
+// What the arguments of an operator call tell before it runs: shapes, layouts and types that go wrong on a Mac, and
+// operators whose result the host has to wait for.
+#pragma once
+
+namespace at {
+struct RecordFunction;
+}
+
+namespace anymps::backend {
+
+void check_arguments(const at::RecordFunction& function);
+
+}  // namespace anymps::backend

@@ -1,0 +1,106 @@
+#include "backend/check_past.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/record_function.h>
+
+#include <string>
+
+#include "backend/check.h"
+#include "gpu/device.h"
+#include "gpu/operator_history.h"
+
+namespace anymps::backend {
+namespace {
+
+const at::Tensor* device_tensor(const c10::IValue& value) {
+  if (!value.isTensor()) return nullptr;
+  const at::Tensor& tensor = value.toTensor();
+  return tensor.defined() && tensor.is_mps() ? &tensor : nullptr;
+}
+
+std::string_view checked_release() {
+  static const std::string_view release = [] {
+    const auto played = gpu::played_release();
+    return played ? gpu::torch_releases()[*played].version : std::string_view(ANYMPS_TORCH_VERSION);
+  }();
+  return release;
+}
+
+gpu::MacosVersion checked_macos() {
+  const gpu::DeviceFacts& facts = gpu::device_facts();
+  return {facts.macos_major, facts.macos_minor};
+}
+
+bool is_written(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+}
+
+std::vector<std::size_t> arguments_of(const gpu::ContiguityHistory& history, const c10::FunctionSchema& schema) {
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
+    const c10::Argument& argument = schema.arguments()[i];
+    const bool is_output = history.argument == gpu::StridedArgument::kOutput;
+    const bool named = history.argument_name.empty() || history.argument_name == argument.name();
+    if (named && is_written(argument) == is_output) indices.push_back(i);
+  }
+  return indices;
+}
+
+bool goes_wrong(const at::Tensor& tensor, gpu::StridedLayout layout) {
+  if (tensor.layout() != c10::kStrided || tensor.is_contiguous()) return false;
+  const bool channels_last = tensor.dim() == 4 && tensor.is_contiguous(at::MemoryFormat::ChannelsLast);
+  switch (layout) {
+    case gpu::StridedLayout::kAny:
+      return true;
+    case gpu::StridedLayout::kChannelsLast:
+      return channels_last;
+    case gpu::StridedLayout::kNotChannelsLast:
+      return !channels_last;
+  }
+  return false;
+}
+
+}  // namespace
+
+OperatorPast::OperatorPast(std::string_view name, const at::RecordFunction& function) {
+  // By this name PyTorch gives convolutions to devices that are not its own.
+  constexpr std::string_view kOverrideable = "_overrideable";
+  if (name.ends_with(kOverrideable)) name.remove_suffix(kOverrideable.size());
+  failures_ = gpu::known_failures(name);
+  contiguity_ = gpu::contiguity_history(name, checked_release());
+  if (contiguity_ == nullptr || !contiguity_->concerns(checked_macos())) return;
+  if (const auto schema = function.operator_schema()) strided_ = arguments_of(*contiguity_, *schema);
+}
+
+void OperatorPast::check_contiguity(const at::RecordFunction& function) const {
+  for (const std::size_t index : strided_) {
+    const at::Tensor* tensor = device_tensor(function.inputs()[index]);
+    if (tensor == nullptr || !goes_wrong(*tensor, contiguity_->layout)) continue;
+    return note_finding("noncontiguous-input", function.name() + (": " + std::string(contiguity_->fault)) +
+                                                   " (pytorch issue " + std::to_string(contiguity_->issue) + ")");
+  }
+}
+
+void OperatorPast::check_failures(const at::RecordFunction& function) const {
+  const at::Tensor* tensor = nullptr;
+  for (std::size_t i = 0; i < function.inputs().size() && tensor == nullptr; ++i) {
+    tensor = device_tensor(function.inputs()[i]);
+  }
+  if (tensor == nullptr) return;
+  const std::string dtype(c10::getDtypeNames(tensor->scalar_type()).first);
+  for (const gpu::KnownFailure& failure : failures_) {
+    // Neither number is wrong in the one, and nobody knows in the other.
+    if (failure.outcome == gpu::FailureOutcome::kUndefined || failure.outcome == gpu::FailureOutcome::kUntested) {
+      continue;
+    }
+    if (!failure.concerns(dtype) || !failure.concerns(checked_macos())) continue;
+    const bool backward = failure.pass == gpu::FailurePass::kBackward;
+    if (backward && !(tensor->requires_grad() && at::GradMode::is_enabled())) continue;
+    std::string text = std::string(function.name()) + (backward ? ", its gradient, " : " ") + dtype + " " +
+                       std::string(gpu::to_text(failure.outcome));
+    if (!failure.reason.empty()) text += ": " + std::string(failure.reason);
+    return note_finding("known-mac-failure", text);
+  }
+}
+
+}  // namespace anymps::backend

@@ -1,0 +1,90 @@
+#include "backend/check_watch.h"
+
+#include <ATen/record_function.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "backend/call_site.h"
+#include "backend/check.h"
+#include "backend/check_arguments.h"
+#include "backend/memory.h"
+#include "gpu/trace.h"
+
+namespace anymps::backend {
+namespace {
+
+struct ThisThread {
+  std::uint64_t calls = 0;
+  const char* one_wait = nullptr;
+  bool waited = false;  // since one_wait
+};
+thread_local ThisThread here;
+
+std::atomic<std::uint64_t> queued_ns{0};
+
+// Lines are looked up for the first calls, and then for one in so many: loops come by again.
+constexpr std::uint64_t kAllLines = 1024;
+constexpr std::uint64_t kOneLineIn = 61;
+constexpr std::size_t kMostLines = 24;
+
+void note_lines(const char* what) {
+  gpu::Trace* trace = gpu::Trace::current();
+  if (trace == nullptr) return;
+  const std::uint32_t name = trace->intern(what);
+  for (const std::string& site : call_sites(kMostLines)) {
+    trace->record(gpu::TraceKind::kWork, name, trace->intern(site));
+  }
+}
+
+bool has_device_tensor(const at::RecordFunction& function) {
+  for (const c10::IValue& input : function.inputs()) {
+    if (input.isTensor() && input.toTensor().defined() && input.toTensor().is_mps()) return true;
+  }
+  return false;
+}
+
+// What the CPU calls to do the device's work are no calls of the user's.
+std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& function) {
+  if (RouteScope::active()) return nullptr;
+  const std::uint64_t calls = ++here.calls;
+  if ((calls < kAllLines || calls % kOneLineIn == 0) && has_device_tensor(function)) note_lines("work");
+  check_arguments(function);
+  return nullptr;
+}
+
+}  // namespace
+
+void watch_calls() {
+  static const at::CallbackHandle handle =
+      at::addGlobalCallback(at::RecordFunctionCallback(&enter).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
+  (void)handle;
+  gpu::Trace::begin_details();  // RouteScope measures the device's time from here on
+}
+
+void note_device_time(std::uint64_t ns) noexcept { queued_ns.fetch_add(ns, std::memory_order_relaxed); }
+
+void note_wait(const char* what) {
+  note_lines("wait");
+  // With nothing to wait for, a Mac does not wait either.
+  const std::uint64_t waited_ns = queued_ns.exchange(0, std::memory_order_relaxed);
+  gpu::Trace* trace = gpu::Trace::current();
+  ThisThread& thread = here;
+  if (trace == nullptr || waited_ns == 0) return;
+  if (thread.one_wait != nullptr && std::exchange(thread.waited, true)) return;
+  const char* name = thread.one_wait != nullptr ? thread.one_wait : what;
+  trace->record(gpu::TraceKind::kSync, trace->intern(name), trace->intern(call_site()), 0, waited_ns);
+}
+
+void begin_one_wait(const char* name) {
+  here.one_wait = name;
+  here.waited = false;
+}
+
+void end_one_wait() { here.one_wait = nullptr; }
+
+std::uint64_t calls_so_far() noexcept { return here.calls; }
+
+}  // namespace anymps::backend

@@ -1,0 +1,74 @@
+#include "backend/python_check.h"
+
+#include <torch/extension.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/alias.h"
+#include "backend/check.h"
+#include "backend/check_copies.h"
+#include "backend/check_watch.h"
+#include "gpu/trace.h"
+
+namespace anymps::backend {
+namespace {
+
+bool is_finite(const at::Tensor& tensor) {
+  AliasCall alias;
+  RouteScope route;
+  const at::NoGradGuard no_grad;
+  const at::Tensor values = alias.to_cpu(tensor);
+  // One pass that makes no tensor. A sum may overflow where no value does, so a bad one is looked at closely.
+  return std::isfinite(values.sum().to(at::kDouble).item<double>()) || values.isfinite().all().item<bool>();
+}
+
+// The first tensor that has a NaN or an infinity.
+std::optional<std::size_t> first_nonfinite(const std::vector<at::Tensor>& tensors) {
+  py::gil_scoped_release no_gil;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const at::Tensor& tensor = tensors[i];
+    if (tensor.is_mps() && tensor.layout() == c10::kStrided && tensor.is_floating_point() && !is_finite(tensor)) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_all_zero(const at::Tensor& tensor) {
+  py::gil_scoped_release no_gil;
+  AliasCall alias;
+  RouteScope route;
+  const at::NoGradGuard no_grad;
+  return !alias.to_cpu(tensor).any().item<bool>();
+}
+
+// At a line that the caller names, rather than the one that runs.
+void note_finding_at(const std::string& site, const std::string& name, std::uint64_t quantity) {
+  if (gpu::Trace* trace = gpu::Trace::current()) {
+    trace->record(gpu::TraceKind::kFinding, trace->intern(name), trace->intern(site), 0, quantity);
+  }
+}
+
+}  // namespace
+
+void bind_check(py::module& m) {
+  m.def("watch_calls", &watch_calls);
+  m.def(
+      "note_finding",
+      [](const std::string& rule, const std::string& subject, std::uint64_t quantity) {
+        note_finding(rule, subject, quantity);
+      },
+      py::arg("rule"), py::arg("subject") = "", py::arg("quantity") = 0);
+  m.def("note_finding_at", &note_finding_at, py::arg("site"), py::arg("name"), py::arg("quantity") = 0);
+  m.def("begin_one_wait", [] { begin_one_wait("print"); });
+  m.def("end_one_wait", &end_one_wait);
+  m.def("begin_unchecked_copies", &begin_unchecked_copies);
+  m.def("end_unchecked_copies", &end_unchecked_copies);
+  m.def("first_nonfinite", &first_nonfinite);
+  m.def("is_all_zero", &is_all_zero);
+}
+
+}  // namespace anymps::backend

@@ -1,0 +1,10 @@
+// What Python's side of a check (anymps/_check) asks of the library.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace anymps::backend {
+
+void bind_check(pybind11::module& m);
+
+}  // namespace anymps::backend

@@ -1,0 +1,45 @@
+#include "gpu/known_failures.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace anymps::gpu {
+namespace {
+
+TEST(KnownFailures, FindsTheRowsOfAnOperator) {
+  const auto rows = known_failures("sort");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].outcome, FailureOutcome::kUndefined);
+  EXPECT_EQ(rows[0].pass, FailurePass::kForward);
+  EXPECT_TRUE(rows[0].concerns("float16"));
+  EXPECT_TRUE(rows[0].concerns("bfloat16"));
+  EXPECT_FALSE(rows[0].concerns("float32"));
+  for (const char* part : {"float", "16", "", "float16,bfloat16"}) EXPECT_FALSE(rows[0].concerns(part)) << part;
+  for (const char* unknown : {"", "sor", "sorted", "aten::sort", "sort.stable"}) {
+    EXPECT_TRUE(known_failures(unknown).empty()) << unknown;
+  }
+}
+
+TEST(KnownFailures, KnowsTheMacosThatMended) {
+  const auto rows = known_failures("fft_hfft2");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].reason, "");
+  EXPECT_TRUE(rows[0].concerns(MacosVersion{14, 3}));
+  EXPECT_FALSE(rows[0].concerns(MacosVersion{14, 4}));
+  EXPECT_TRUE(known_failures("topk")[0].concerns(kDefaultMacos));
+  EXPECT_EQ(known_failures("topk")[0].pass, FailurePass::kBackward);
+}
+
+TEST(KnownFailures, IsInTheOrderThatLookingUpNeeds) {
+  EXPECT_TRUE(std::ranges::is_sorted(known_failures(), {}, &KnownFailure::name));
+  for (const KnownFailure& one : known_failures()) {
+    const auto rows = known_failures(one.name);
+    EXPECT_TRUE(rows.data() <= &one && &one < rows.data() + rows.size()) << one.name;
+    EXPECT_FALSE(one.dtypes.empty()) << one.name;
+    EXPECT_FALSE(to_text(one.outcome).empty()) << one.name;
+  }
+}
+
+}  // namespace
+}  // namespace anymps::gpu
