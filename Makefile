@@ -54,7 +54,7 @@ build/.debian-lint: Makefile
 $(VENV)/.ready: Makefile build/.debian
 	[ -x $(VENV)/bin/python ] || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -c "import torch" 2>/dev/null || $(PIP) install -q $(TORCH_PIP) $(TORCH)
-	$(PIP) install -q "scikit-build-core>=0.10" numpy pyyaml pytest expecttest ruff safetensors
+	$(PIP) install -q "scikit-build-core>=0.10" numpy pyyaml pytest expecttest ruff safetensors lmdb
 	@touch $@
 
 build/.installed: $(VENV)/.ready $(SOURCES)
@@ -105,6 +105,7 @@ test-full: test ## the above, every genuine kernel, PyTorch's own tests (TEST_MP
 	$(VENV)/bin/python tests/genuine/document.py > docs/genuine.md
 	ANYMPS_TEST_MPS=$(TEST_MPS) ANYMPS_TEST_PROFILER=$(TEST_PROFILER) $(VENV)/bin/python -m pytest tests/conformance
 	$(VENV)/bin/python tests/full/perfetto_page.py
+	$(VENV)/bin/python tests/full/check_page.py
 
 bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
 	$(VENV)/bin/python bench/run.py

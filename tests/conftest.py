@@ -3,6 +3,8 @@
 import importlib.util
 import os
 import pathlib
+import shutil
+import sys
 
 import pytest
 
@@ -38,3 +40,12 @@ def genuine_libraries() -> list[pathlib.Path]:
     if not folder:
         pytest.skip("ANYMPS_GENUINE_KERNELS names no folder; tools/genuine_kernels.py FOLDER makes one")
     return sorted(pathlib.Path(folder).glob("*.metallib"))
+
+
+@pytest.fixture(scope="session")
+def anymps() -> str:
+    """The executable: $ANYMPS_EXECUTABLE, else the one of the environment that runs the tests."""
+    chosen = os.environ.get("ANYMPS_EXECUTABLE") or str(pathlib.Path(sys.executable).parent / "anymps")
+    if shutil.which(chosen) is None:
+        pytest.fail(f"no anymps executable at {chosen}; build first, or set ANYMPS_EXECUTABLE")
+    return chosen

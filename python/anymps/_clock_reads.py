@@ -19,7 +19,7 @@ SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def imported_names(tree):
-    """What each name that an import binds stands for, wherever in the file the import is: {"p": "time.perf_counter"}."""
+    """What each name that an import binds stands for, wherever the import is: {"p": "time.perf_counter"}."""
     names = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

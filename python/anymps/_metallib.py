@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-import sysconfig
 import tempfile
 
-
-def _executable() -> str:
-    """The `anymps` of this environment, which reads the library in a child process of its own."""
-    beside = os.path.join(sysconfig.get_path("scripts"), "anymps")
-    found = beside if os.path.exists(beside) else shutil.which("anymps")
-    if found is None:
-        raise RuntimeError("anymps: the `anymps` executable is not in this environment")
-    return found
+from anymps._executable import executable
 
 
 def _first_refusal(listing: str) -> str:
@@ -38,7 +29,7 @@ def validate_metallib(library: bytes | str | os.PathLike) -> None:
             file.write(library)
             file.flush()
             return validate_metallib(file.name)
-    command = [_executable(), "metal", "list", "--json", os.fspath(library)]
+    command = [executable(), "metal", "list", "--json", os.fspath(library)]
     finished = subprocess.run(command, capture_output=True, text=True)
     if finished.returncode == 2:
         raise ValueError(_first_refusal(finished.stdout) + finished.stderr.strip())

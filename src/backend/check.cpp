@@ -26,11 +26,15 @@ CheckMode check_mode() noexcept {
 }
 
 void note_finding(std::string_view rule, std::string_view subject, std::uint64_t quantity) {
+  if (checking()) note_finding_at(call_site(), rule, subject, quantity);
+}
+
+void note_finding_at(const std::string& site, std::string_view rule, std::string_view subject, std::uint64_t quantity) {
   gpu::Trace* trace = checking() ? gpu::Trace::current() : nullptr;
   if (trace == nullptr) return;
   std::string name(rule);
   if (!subject.empty()) name.append("\t").append(subject.substr(0, kLongestSubject));
-  trace->record(gpu::TraceKind::kFinding, trace->intern(name), trace->intern(call_site()), 0, quantity);
+  trace->record(gpu::TraceKind::kFinding, trace->intern(name), trace->intern(site), 0, quantity);
 }
 
 }  // namespace anymps::backend

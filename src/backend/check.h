@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace anymps::backend {
@@ -21,5 +22,9 @@ inline bool checking() noexcept { return check_mode() != CheckMode::kOff; }
 
 // `quantity` is in the rule's unit. Does nothing unless checking.
 void note_finding(std::string_view rule, std::string_view subject = {}, std::uint64_t quantity = 0);
+
+// The same at a line that the caller names, rather than the one that runs.
+void note_finding_at(const std::string& site, std::string_view rule, std::string_view subject = {},
+                     std::uint64_t quantity = 0);
 
 }  // namespace anymps::backend

@@ -18,8 +18,9 @@ namespace {
 
 struct ThisThread {
   std::uint64_t calls = 0;
+  unsigned in_one_wait = 0;
   const char* one_wait = nullptr;
-  bool waited = false;  // since one_wait
+  bool waited = false;  // since the outermost one_wait
 };
 thread_local ThisThread here;
 
@@ -73,17 +74,21 @@ void note_wait(const char* what) {
   gpu::Trace* trace = gpu::Trace::current();
   ThisThread& thread = here;
   if (trace == nullptr || waited_ns == 0) return;
-  if (thread.one_wait != nullptr && std::exchange(thread.waited, true)) return;
-  const char* name = thread.one_wait != nullptr ? thread.one_wait : what;
+  if (thread.in_one_wait != 0 && (thread.one_wait == nullptr || std::exchange(thread.waited, true))) return;
+  const char* name = thread.in_one_wait != 0 ? thread.one_wait : what;
   trace->record(gpu::TraceKind::kSync, trace->intern(name), trace->intern(call_site()), 0, waited_ns);
 }
 
+void note_idle() noexcept { queued_ns.store(0, std::memory_order_relaxed); }
+
 void begin_one_wait(const char* name) {
-  here.one_wait = name;
-  here.waited = false;
+  ThisThread& thread = here;
+  if (thread.in_one_wait++ != 0) return;
+  thread.one_wait = name;
+  thread.waited = false;
 }
 
-void end_one_wait() { here.one_wait = nullptr; }
+void end_one_wait() { --here.in_one_wait; }
 
 std::uint64_t calls_so_far() noexcept { return here.calls; }
 

@@ -15,7 +15,11 @@ void note_device_time(std::uint64_t ns) noexcept;
 // The host waits for the device: goes to the trace with what the device has done since the last wait, if anything.
 void note_wait(const char* what);
 
-// While one lives, all waits of this thread count as one, under this name: printing a tensor reads it piece by piece.
+// The host has waited for all that the device was given.
+void note_idle() noexcept;
+
+// Between them all waits of this thread count as one, under this name, or with none as nothing: printing a tensor reads
+// it piece by piece, and what PyTorch waits for of its own nobody can change. They nest; the outermost counts.
 void begin_one_wait(const char* name);
 void end_one_wait();
 

@@ -19,12 +19,14 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking)
   // To the host the copy waits for the device, unless the caller said that it will.
   if (!self.is_mps() && !non_blocking) synchronize("copy to cpu");
   const std::uint64_t began = profile_logging() ? gpu::Trace::now_ns() : 0;
-  AliasCall alias;
-  at::Tensor target = alias.to_cpu(self);
-  const at::Tensor from = alias.to_cpu(source);
-  RouteScope route;
-  c10::impl::ExcludeDispatchKeyGuard no_cpu_autocast(c10::DispatchKey::AutocastCPU);
-  target.copy_(from);
+  {
+    AliasCall alias;
+    at::Tensor target = alias.to_cpu(self);
+    const at::Tensor from = alias.to_cpu(source);
+    RouteScope route;
+    c10::impl::ExcludeDispatchKeyGuard no_cpu_autocast(c10::DispatchKey::AutocastCPU);
+    target.copy_(from);
+  }
   if (began != 0) profile_copy(self, source, non_blocking, gpu::Trace::now_ns() - began);
   if (checking()) check_copy(self, source, non_blocking);
   return self;

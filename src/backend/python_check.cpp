@@ -4,14 +4,12 @@
 
 #include <cmath>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "backend/alias.h"
 #include "backend/check.h"
 #include "backend/check_copies.h"
 #include "backend/check_watch.h"
-#include "gpu/trace.h"
 
 namespace anymps::backend {
 namespace {
@@ -45,25 +43,15 @@ bool is_all_zero(const at::Tensor& tensor) {
   return !alias.to_cpu(tensor).any().item<bool>();
 }
 
-// At a line that the caller names, rather than the one that runs.
-void note_finding_at(const std::string& site, const std::string& name, std::uint64_t quantity) {
-  if (gpu::Trace* trace = gpu::Trace::current()) {
-    trace->record(gpu::TraceKind::kFinding, trace->intern(name), trace->intern(site), 0, quantity);
-  }
-}
-
 }  // namespace
 
 void bind_check(py::module& m) {
   m.def("watch_calls", &watch_calls);
-  m.def(
-      "note_finding",
-      [](const std::string& rule, const std::string& subject, std::uint64_t quantity) {
-        note_finding(rule, subject, quantity);
-      },
-      py::arg("rule"), py::arg("subject") = "", py::arg("quantity") = 0);
-  m.def("note_finding_at", &note_finding_at, py::arg("site"), py::arg("name"), py::arg("quantity") = 0);
-  m.def("begin_one_wait", [] { begin_one_wait("print"); });
+  m.def("note_finding", &note_finding, py::arg("rule"), py::arg("subject") = "", py::arg("quantity") = 0);
+  m.def("note_finding_at", &note_finding_at, py::arg("site"), py::arg("rule"), py::arg("subject") = "",
+        py::arg("quantity") = 0);
+  m.def("begin_printing", [] { begin_one_wait("print"); });
+  m.def("begin_inevitable_waits", [] { begin_one_wait(nullptr); });
   m.def("end_one_wait", &end_one_wait);
   m.def("begin_unchecked_copies", &begin_unchecked_copies);
   m.def("end_unchecked_copies", &end_unchecked_copies);

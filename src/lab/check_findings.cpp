@@ -3,23 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "gpu/operator_history.h"
+#include "lab/check_waits.h"
 #include "lab/coverage_screen.h"
 
 namespace anymps::lab {
 namespace {
 
 using gpu::TraceKind;
-
-// A line that waits now and then, for a log, does no harm.
-constexpr std::uint64_t kFewestWaits = 8;
-constexpr std::uint64_t kStepsPerWait = 4;
 
 // Adds up what has the same rule, subject and line.
 class Collector {
@@ -42,52 +39,6 @@ class Collector {
  private:
   std::map<std::tuple<std::string_view, std::string, std::string>, Finding> findings_;
 };
-
-// The steps of the training, not of each of its processes.
-std::uint64_t steps_of(const std::vector<TraceFile>& traces) {
-  std::uint64_t most = 0;
-  for (const TraceFile& trace : traces) {
-    for (const TraceTally& tally : trace.tallies) {
-      if (tally.kind == TraceKind::kStep) most = std::max(most, tally.count);
-    }
-  }
-  return most;
-}
-
-// A program that asks for the wait means it; the others do not see that they wait.
-bool asked_for(std::string_view wait) {
-  constexpr std::array kAsked = {"synchronize", "stream synchronize", "event synchronize", "event elapsed_time",
-                                 "metal capture"};
-  return std::ranges::find(kAsked, wait) != kAsked.end();
-}
-
-void add_waits(const std::vector<TraceFile>& traces, std::vector<Finding>& findings) {
-  struct Waits {
-    std::set<std::string> names;
-    std::uint64_t count = 0;
-    std::uint64_t total = 0;
-  };
-  std::map<std::string, Waits> by_site;
-  for (const TraceFile& trace : traces) {
-    for (const TraceTally& tally : trace.tallies) {
-      if (tally.kind != TraceKind::kSync || tally.site.empty() || asked_for(tally.name)) continue;
-      Waits& waits = by_site[tally.site];
-      waits.names.insert(tally.name);
-      waits.count += tally.count;
-      waits.total += tally.total;
-    }
-  }
-  const std::uint64_t steps = steps_of(traces);
-  for (const auto& [site, waits] : by_site) {
-    if (waits.count < kFewestWaits || waits.count * kStepsPerWait < steps) continue;
-    Finding& finding = findings.emplace_back();
-    finding.rule = check_rule("synchronisation");
-    finding.subject = fmt::format("{}", fmt::join(waits.names, ", "));
-    finding.site = SourceSite::parse(site);
-    finding.count = waits.count;
-    finding.total = waits.total;
-  }
-}
 
 const CheckRule* rule_of(TraceKind kind) {
   switch (kind) {
@@ -136,7 +87,7 @@ std::vector<Finding> recorded_findings(const std::vector<TraceFile>& traces, std
     caveats.push_back(fmt::format("a finding of the rule `{}`, which this anymps does not know, is left out", id));
   }
   std::vector<Finding> findings = collector.take();
-  add_waits(traces, findings);
+  std::ranges::move(wait_findings(traces), std::back_inserter(findings));
   const std::string release = release_of(traces);
   for (Finding& finding : findings) {
     if (finding.rule->id == "refused-operator" || finding.rule->id == "fallback-operator") {

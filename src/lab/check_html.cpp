@@ -13,7 +13,7 @@ namespace anymps::lab {
 namespace {
 
 constexpr const char* kStyle = R"css(
-.verdict { font-weight: 600; margin: .75rem 0; } .verdict.bad { color: var(--bad); }
+.card { min-width: 6rem; } .verdict { font-weight: 600; margin: .75rem 0; } .verdict.bad { color: var(--bad); }
 .verdict.fits { color: var(--fits); } .verdict.close { color: var(--close); }
 .filter { display: flex; flex-wrap: wrap; gap: .5rem; margin: 1rem 0; }
 .filter button { font: inherit; color: inherit; background: none; border: 1px solid var(--line); border-radius: 1rem;
@@ -71,8 +71,9 @@ std::string memory_part(const CheckMemory& memory) {
 std::string excerpt(const SourceSite& site, SourceLines& sources) {
   std::string text;
   for (const SourceLine& line : sources.at(site, 1)) {
-    const std::string row = fmt::format("{:>5}  {}", line.number, escaped(line.text));
-    text += line.number == site.line ? "<b>" + row + "</b>\n" : row + "\n";
+    const bool is_it = line.number == site.line;
+    const std::string row = fmt::format("{} {:>4}  {}", is_it ? "→" : " ", line.number, escaped(line.text));
+    text += is_it ? "<b>" + row + "</b>\n" : row + "\n";
   }
   return text.empty() ? "" : "<pre>" + text + "</pre>";
 }

@@ -47,8 +47,10 @@ std::string CheckReport::verdict() const {
   if (command_failed()) return "the command failed; " + counts_text() + " until then";
   if (run.processes == 0) return "nothing was checked: no process left a trace; did the program import torch?";
   if (!device_used && findings.empty()) return "nothing found, and the program never used mps";
-  if (has_failures()) return counts_text() + ": not ready for a Mac";
-  return findings.empty() ? "nothing found" : counts_text() + ", none of which fails the check";
+  if (has_failures()) {
+    return counts_text() + (count(Severity::kError) > 0 ? ": not ready for a Mac" : ": not at its best on a Mac");
+  }
+  return findings.empty() ? "nothing found" : counts_text() + ", nothing that fails the check";
 }
 
 std::vector<RuleFindings> by_rule(const CheckReport& report) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kStyle = R"css(
 :root { color-scheme: light dark; --ink: #1c1e21; --dim: #5c666f; --paper: #ffffff; --track: #e9ecef; --line: #d5dade;
-  --fits: #2f8f5b; --close: #c98a12; --bad: #c8433a; --mark: #1c1e21; }
+  --fits: #27794c; --close: #9a6400; --bad: #c8433a; --mark: #1c1e21; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --dim: #9aa4ad; --paper: #15181b; --track: #2a2f34;
   --line: #3a4047; --fits: #4fb87f; --close: #e0a83a; --bad: #ec6f66; --mark: #e6e8ea; } }
 body { margin: 2rem auto; max-width: 64rem; padding: 0 1rem; background: var(--paper); color: var(--ink);

@@ -113,9 +113,7 @@ def test_magics_keep_the_lines_numbers(run):
 def test_await_is_refused_in_words(run, cell):
     answer = run("x = 1", cell)
     assert answer.returncode == 1
-    assert answer.stderr == (
-        "anymps: study.ipynb[cell 2]:1: top-level await is not supported; put it into a function and call asyncio.run()\n"
-    )
+    assert answer.stderr.startswith("anymps: study.ipynb[cell 2]:1: top-level await is not supported; put it into")
 
 
 @pytest.mark.parametrize(

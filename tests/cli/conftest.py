@@ -1,19 +1,8 @@
 import os
-import pathlib
-import shutil
 import subprocess
 import sys
 
 import pytest
-
-
-@pytest.fixture(scope="session")
-def anymps() -> str:
-    """The executable: $ANYMPS_EXECUTABLE, else the one of the environment that runs the tests."""
-    chosen = os.environ.get("ANYMPS_EXECUTABLE") or str(pathlib.Path(sys.executable).parent / "anymps")
-    if shutil.which(chosen) is None:
-        pytest.fail(f"no anymps executable at {chosen}; build first, or set ANYMPS_EXECUTABLE")
-    return chosen
 
 
 @pytest.fixture

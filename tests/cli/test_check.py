@@ -156,9 +156,11 @@ def test_json_has_each_finding(call, traced, tmp_path):
 def test_the_screen_shows_places_with_their_source(call, traced):
     screen = call("check", "--from", traced).stderr
     assert screen.startswith("anymps check: 1 error, 4 warnings, 1 note: not ready for a Mac\n")
-    assert re.search(r"error refused-operator: .*\n.*\n(.*\n)+    train\.py:3  4×  aten::_linalg_eigh\n      y = model", screen)
-    assert "    train.py:3  30×  3.0 MiB\n" in screen
-    assert "    train.py:5  40×  2 ms  item\n      loss.item()\n" in screen
+    assert re.search(
+        r"error refused-operator: .*\n.*\n(.*\n)+    train\.py:3  4\u00d7  aten::_linalg_eigh\n      y = model", screen
+    )
+    assert "    train.py:3  30\u00d7  3.0 MiB\n" in screen
+    assert "    train.py:5  40\u00d7  2 ms  item\n      loss.item()\n" in screen
     assert screen.index("error refused") < screen.index("warning synchron") < screen.index("note environment")
     assert "\x1b" not in screen
 
@@ -247,7 +249,9 @@ def listed_rules(call) -> dict[str, str]:
 
 
 def test_the_documentation_lists_the_rules(call):
-    rows = re.findall(r"^\| `([a-z0-9-]+)` \| ([a-z]+(?:, error with --strict)?) \|", DOCUMENTATION.read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `([a-z0-9-]+)` \| ([a-z]+(?:, error with --strict)?) \|", DOCUMENTATION.read_text(), re.MULTILINE
+    )
     assert dict(rows) == listed_rules(call)
     assert len(rows) >= 40
 

@@ -8,7 +8,7 @@ import pytest
 
 SHELLS = ("bash", "zsh", "fish")
 VERBS = [
-    *[(), ("run",), ("size",), ("macs",), ("env",), ("cache",), ("completion",)],
+    *[(), ("run",), ("check",), ("size",), ("macs",), ("env",), ("cache",), ("completion",)],
     *[("metal",), ("metal", "list"), ("metal", "run"), ("metal", "check"), ("metal", "compile")],
 ]
 

@@ -142,7 +142,7 @@ def test_a_crash_of_the_reader_is_a_refusal(anymps, library, tmp_path, body, end
 def test_validation_from_python(anymps, metal, library, monkeypatch):
     import anymps as package
 
-    monkeypatch.setattr(package._metallib, "_executable", lambda: anymps)
+    monkeypatch.setenv("ANYMPS_EXECUTABLE", anymps)
     package.validate_metallib(library)
     package.validate_metallib(library.read_bytes())
     with pytest.raises(ValueError, match="offset 16: the library says that it has"):

@@ -47,7 +47,12 @@ class TraceFile:
         tallies, ring = b"".join(self.tallies), b"".join(self.records)
         sections = []
         offset = HEADER_BYTES
-        for count, length in ((len(self.strings),) * 2, (0, 0), (len(self.tallies), len(tallies)), (len(self.records), 0)):
+        for count, length in (
+            (len(self.strings),) * 2,
+            (0, 0),
+            (len(self.tallies), len(tallies)),
+            (len(self.records), 0),
+        ):
             sections += [offset, count]
             offset += length
         header = struct.pack("<QIIIIQQ", 0x3145434152544D41, 2, HEADER_BYTES, self.pid, 1, 1, 1)

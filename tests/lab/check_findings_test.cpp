@@ -60,6 +60,29 @@ TEST(CheckFindings, AWaitIsFoundWhereItComesOftenAndInTheLoop) {
   EXPECT_FALSE(waits(100, 100, "synchronize"));
 }
 
+// Twenty steps, and a line that waits so many times after each `every`th.
+std::vector<Finding> waiting(std::size_t every, std::size_t times) {
+  TraceFile trace = stepping(20, [](std::size_t) { return 0; });
+  std::vector<TraceRecord> records;
+  TraceRecord wait;
+  wait.kind = TraceKind::kSync;
+  wait.site = "a.py:5";
+  for (const TraceRecord& step : trace.records) {
+    records.push_back(step);
+    if ((step.a + 1) % every == 0) records.insert(records.end(), times, wait);
+  }
+  trace.records = records;
+  trace.tallies.push_back(check_tally(TraceKind::kSync, "copy to cpu", "a.py:5", 20 / every * times));
+  return findings_of({trace});
+}
+
+TEST(CheckFindings, ACheckpointIsOneWaitHoweverManyTensorsItHas) {
+  EXPECT_EQ(find_rule(waiting(20, 300), "synchronisation"), nullptr);
+  EXPECT_EQ(find_rule(waiting(5, 50), "synchronisation"), nullptr);
+  EXPECT_NE(find_rule(waiting(4, 50), "synchronisation"), nullptr);
+  EXPECT_NE(find_rule(waiting(1, 1), "synchronisation"), nullptr);
+}
+
 TEST(CheckFindings, TheWaitsOfALineAreOneFinding) {
   TraceFile trace;
   trace.tallies.push_back(check_tally(TraceKind::kSync, "item", "a.py:5", 4, 10));

@@ -2,40 +2,69 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib.abc
 import importlib.util
 import sys
-import weakref
 
 _NAME = "lmdb"
+_DEEPEST = 4
 
-# Where each was opened, as long as it lives.
-_open: list[tuple[weakref.ref, str]] = []
+# Where each was opened, by its id. Environments have no weak references; an id that another has taken since is told
+# again when that one is opened.
+_opened_at: dict[int, str] = {}
 
 
-def check(module) -> bool:
-    """Called where workers start; whether there was one."""
-    sites = [site for environment, site in _open if environment() is not None and _is_open(environment())]
-    for site in sites:
-        module.note_finding_at(site, "lmdb-before-workers")
+def check(module, dataset: object) -> bool:
+    """Called where workers start; whether the dataset has one."""
+    lmdb = sys.modules.get(_NAME)
+    if lmdb is None:
+        return False
+    owners = [dataset, getattr(type(dataset).__getitem__, "__globals__", {})]
+    sites = {_opened_at.get(id(found), "") for owner in owners for found in _environments(owner, lmdb, _DEEPEST)}
+    for site in sorted(sites):
+        if site:
+            module.note_finding_at(site, "lmdb-before-workers")
+        else:
+            module.note_finding("lmdb-before-workers")
     return bool(sites)
 
 
-def _is_open(environment) -> bool:
-    try:
-        environment.stat()
-    except Exception:
-        return False  # closed
-    return True
+def _environments(value: object, lmdb, depth: int):
+    """The open environments that a value holds."""
+    if isinstance(value, lmdb.Environment):
+        with contextlib.suppress(lmdb.Error):  # closed
+            value.stat()
+            yield value
+    elif depth > 0:
+        for part in _parts(value):
+            yield from _environments(part, lmdb, depth - 1)
+
+
+def _parts(value: object) -> list:
+    if isinstance(value, dict):
+        return list(value.values())
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    # Of a class or a module there is no end.
+    return [] if isinstance(value, type) or not _is_instance_of_users(value) else list(vars(value).values())
+
+
+def _is_instance_of_users(value: object) -> bool:
+    return type(value).__module__ != "builtins" and hasattr(value, "__dict__")
 
 
 def _watch(lmdb, module) -> None:
-    class Environment(lmdb.Environment):
-        def __init__(self, *args, **kwargs):
-            super().__init__(*args, **kwargs)
-            _open.append((weakref.ref(self), module.call_site()))
+    original = lmdb.open
 
-    lmdb.Environment = lmdb.open = Environment
+    @functools.wraps(original)
+    def open(*args, **kwargs):
+        environment = original(*args, **kwargs)
+        _opened_at[id(environment)] = module.call_site()
+        return environment
+
+    lmdb.open = open
 
 
 class _Finder(importlib.abc.MetaPathFinder):

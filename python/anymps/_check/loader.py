@@ -7,6 +7,7 @@ import io
 import multiprocessing
 import pickle
 import sys
+import weakref
 
 import torch
 from torch.utils.data import DataLoader
@@ -99,23 +100,29 @@ def _start_method(context) -> str | None:
     return context if isinstance(context, str) else context.get_start_method()
 
 
+# Where each loader was made: what it was given, it was given there.
+_made_at: weakref.WeakKeyDictionary[DataLoader, str] = weakref.WeakKeyDictionary()
+
+
 def _check_workers(module, loader: DataLoader) -> None:
-    found_lmdb = lmdb_opened.check(module)
+    made_at = _made_at.get(loader, "")
+    found_lmdb = lmdb_opened.check(module, loader.dataset)
     method = _start_method(loader.multiprocessing_context)
     if method == "fork":
-        module.note_finding("workers-by-fork")
+        module.note_finding_at(made_at, "workers-by-fork")
         return
     if _runs_without_guard():
         module.note_finding("workers-without-main-guard")
     # An environment of LMDB's is what could not be pickled.
     for name in ("collate_fn", "worker_init_fn") if found_lmdb else ("dataset", "collate_fn", "worker_init_fn"):
         if (why := unpicklable(getattr(loader, name))) is not None:
-            module.note_finding("workers-unpicklable", f"{name}: {why}")
+            module.note_finding_at(made_at, "workers-unpicklable", f"{name}: {why}")
 
 
 def install(module) -> None:
     def made(original, self, *args, **kwargs):
         original(self, *args, **kwargs)
+        _made_at[self] = module.call_site()
         if self.pin_memory:
             module.note_finding("pin-memory", "DataLoader")
 

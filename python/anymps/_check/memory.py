@@ -32,8 +32,8 @@ def install(module) -> None:
     if high is None:
         return
     if high == 0 or high > 1:
-        module.note_finding_at("", f"watermark\t{_HIGH}={os.environ[_HIGH]}")
+        module.note_finding_at("", "watermark", f"{_HIGH}={os.environ[_HIGH]}")
     elif _ratio(_LOW) is None and high < _DEFAULT_LOW:
         module.note_finding_at(
-            "", f"watermark\t{_HIGH}={os.environ[_HIGH]} is below the default of {_LOW}, {_DEFAULT_LOW}"
+            "", "watermark", f"{_HIGH}={os.environ[_HIGH]} is below the default of {_LOW}, {_DEFAULT_LOW}"
         )

@@ -26,6 +26,6 @@ def install(module) -> None:
 
 def _variable(module, name: str) -> None:
     if name == _environment.LOG_LEVEL:
-        module.note_finding_at("", f"environment-unread\t{name}")
+        module.note_finding_at("", "environment-unread", name)
     elif nearest := _environment.nearest_known(name):
-        module.note_finding_at("", f"environment-unknown\t{name}: nearest is {nearest}")
+        module.note_finding_at("", "environment-unknown", f"{name}: nearest is {nearest}")

@@ -11,9 +11,16 @@ def install(module) -> None:
     def print_tensor(original, tensor, *args, **kwargs):
         if tensor.device.type != "mps":
             return original(tensor, *args, **kwargs)
-        module.begin_one_wait()
+        module.begin_printing()
         try:
             return original(tensor, *args, **kwargs)
+        finally:
+            module.end_one_wait()
+
+    def inevitably(original, *args, **kwargs):
+        module.begin_inevitable_waits()
+        try:
+            return original(*args, **kwargs)
         finally:
             module.end_one_wait()
 
@@ -29,6 +36,9 @@ def install(module) -> None:
             module.end_unchecked_copies()
 
     wrap(torch._tensor_str, "_str", print_tensor)
+    # It looks whether a gradient overflowed, each time.
+    for method in ("step", "update", "unscale_"):
+        wrap(torch.amp.GradScaler, method, inevitably)
     wrap(torch.nn.Module, "load_state_dict", load_state_dict)
     # Both modules hold the name.
     wrap(torch.autograd.graph, "_engine_run_backward", run_backward)

@@ -32,7 +32,7 @@ def main() -> None:
         path = pathlib.Path(folder) / "checkpoint.pt"
         torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, path)
         model, optimizer = make(device)
-        checkpoint = torch.load(path, map_location=device, weights_only=True)
+        checkpoint = torch.load(path, map_location="cpu", weights_only=True)
     model.load_state_dict(checkpoint["model"])
     optimizer.load_state_dict(checkpoint["optimizer"])
     print(f"after {train(model, optimizer, inputs, 10):.4f}")

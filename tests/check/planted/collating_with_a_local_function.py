@@ -10,7 +10,7 @@ def make_loader(sequences, padding: int) -> DataLoader:
     def pad(batch):
         return pad_sequence(batch, batch_first=True, padding_value=padding)
 
-    return DataLoader(sequences, batch_size=4, num_workers=1, collate_fn=pad)
+    return DataLoader(sequences, batch_size=4, num_workers=1, collate_fn=pad)  # finds: workers-unpicklable
 
 
 def main() -> None:
@@ -18,7 +18,7 @@ def main() -> None:
     sequences = [torch.randint(1, 20, (length,)) for length in range(3, 11)]
     embedding = nn.Embedding(20, 8, padding_idx=0).to("mps")
     with torch.inference_mode():
-        for batch in make_loader(sequences, padding=0):  # finds: workers-unpicklable
+        for batch in make_loader(sequences, padding=0):
             print(tuple(embedding(batch.to("mps")).shape))
 
 

@@ -20,9 +20,9 @@ class Samples(Dataset):
 def main() -> None:
     model = nn.Linear(4, 2).to("mps").eval()
     samples = Samples(transform=lambda sample: (sample - 32) / 32)
-    loader = DataLoader(samples, batch_size=8, num_workers=1)
+    loader = DataLoader(samples, batch_size=8, num_workers=1)  # finds: workers-unpicklable
     with torch.inference_mode():
-        results = torch.cat([model(batch.to("mps")) for batch in loader])  # finds: workers-unpicklable
+        results = torch.cat([model(batch.to("mps")) for batch in loader])
     print("mean", results.mean().item())
 
 

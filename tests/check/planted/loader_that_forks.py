@@ -20,9 +20,9 @@ class Squares(Dataset):
 
 def main() -> None:
     model = nn.Conv2d(1, 2, 5).to("mps").eval()
-    loader = DataLoader(Squares(), batch_size=8, num_workers=1, multiprocessing_context="fork")
+    loader = DataLoader(Squares(), 8, num_workers=1, multiprocessing_context="fork")  # finds: workers-by-fork
     with torch.inference_mode():
-        means = torch.stack([model(pictures.to("mps")).mean() for pictures in loader])  # finds: workers-by-fork
+        means = torch.stack([model(pictures.to("mps")).mean() for pictures in loader])
     print("mean", means.mean().item())
 
 

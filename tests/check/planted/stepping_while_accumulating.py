@@ -1,9 +1,9 @@
-"""Means to accumulate four batches, and steps after each."""
+"""Means to accumulate two batches, and steps after each."""
 
 import torch
 from torch import nn
 
-ACCUMULATE = 4
+ACCUMULATE = 2
 
 torch.manual_seed(0)
 device = torch.device("mps")
@@ -11,7 +11,7 @@ model = nn.Sequential(nn.Linear(32, 16), nn.ReLU(), nn.Linear(16, 8)).to(device)
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 scaler = torch.amp.GradScaler("mps", init_scale=128.0)
 
-for batch in range(8):
+for batch in range(6):
     inputs = torch.randn(16, 32, device=device)
     with torch.autocast("mps", dtype=torch.float16):
         loss = model(inputs).float().square().mean() / ACCUMULATE
