@@ -112,9 +112,6 @@ constexpr CheckRule kRules[] = {
     {"known-mac-failure", kWarning, kNone, "An operator that PyTorch's own tests expect to fail on MPS",
      "With this type its results on a Mac differ from the CPU's, or it raises.",
      "Compare the results on a Mac with those of the CPU, or use float32.", kError},
-    {"known-trouble", kNote, kNone, "Something that people have had trouble with on Macs",
-     "Guides for Macs call it troubled, rightly for some releases of PyTorch.",
-     "Read its row in data/known.tsv, and docs/guides.md, which say what of that is true."},
     {"memory-growth", kWarning, kBytes, "Memory grows with every step",
      "The run ends for want of memory, on a smaller Mac sooner.",
      "Look for tensors kept in a list or a sum with their graph: keep loss.detach(), or loss.item() every so many "
