@@ -94,7 +94,12 @@ test: build/.installed cpp-tests ## everything that gates a change
 	$(VENV)/bin/python -m pytest tests/models tests/threads
 	$(with_genuine) $(VENV)/bin/python -m pytest tests --ignore=tests/models --ignore=tests/threads
 
-test-full: test ## the above, every genuine kernel, PyTorch's own tests (TEST_MPS=path, TEST_PROFILER=folder), Perfetto
+# Other people's models for the check. They need no more than these packages beside torch, and pip leaves torch alone.
+build/registry/.ready: Makefile $(VENV)/.ready
+	$(PIP) install -q --target build/registry transformers
+	@touch $@
+
+test-full: test build/registry/.ready ## the above, every genuine kernel, PyTorch's own tests (TEST_MPS=path, TEST_PROFILER=folder), Perfetto
 	$(VENV)/bin/python tests/genuine/verify_all.py $(GENUINE) --table tests/genuine/verified-2.13.tsv
 	$(VENV)/bin/python tests/genuine/run.py $(GENUINE)/torch-2.13.0-0.metallib --jobs $(JOBS) --table tests/genuine/outcomes-2.13.tsv
 	$(VENV)/bin/python tests/genuine/run.py $(GENUINE)/torch-2.13.0-0.metallib --jobs $(JOBS) --engine coroutines \
@@ -106,6 +111,7 @@ test-full: test ## the above, every genuine kernel, PyTorch's own tests (TEST_MP
 	ANYMPS_TEST_MPS=$(TEST_MPS) ANYMPS_TEST_PROFILER=$(TEST_PROFILER) $(VENV)/bin/python -m pytest tests/conformance
 	$(VENV)/bin/python tests/full/perfetto_page.py
 	$(VENV)/bin/python tests/full/check_page.py
+	PYTHONPATH=build/registry $(VENV)/bin/python tests/check/families.py --jobs $(JOBS) --table docs/check-families.tsv
 
 bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
 	$(VENV)/bin/python bench/run.py

@@ -8,6 +8,7 @@ import ctypes
 import os
 
 import torch
+import typing_extensions
 
 from anymps import _capture, _environment, _profiler
 
@@ -60,7 +61,8 @@ def attach() -> None:
     if os.environ.get("ANYMPS_MAC") or os.environ.get("ANYMPS_MACOS"):
         _play_macos(os.environ.get("ANYMPS_MACOS") or module.macos_version())
     folders = (os.path.dirname(torch.__file__), os.path.dirname(__file__), os.path.dirname(os.__file__))
-    module.set_package_folders([folder + os.sep for folder in folders])
+    # PyTorch's deprecated names are called through the last one.
+    module.set_package_folders([*(folder + os.sep for folder in folders), typing_extensions.__file__])
     core = torch._C
     core._has_mps = True
     core._mps_get_name = module.device_name

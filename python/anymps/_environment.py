@@ -66,6 +66,8 @@ def attach(module) -> None:
         atexit.register(module.end_profile_log)
     if _number(os.environ.get(_TRACE_SIGNPOSTS, "")) != 0:
         torch.mps.profiler.start("interval,event")
+    # Values that nothing more is to be said of: what was read, and what was told. Programs put them back, too.
+    settled = set(os.environ.items())
     # The one function that os.environ and its methods set a variable by.
     original = os.putenv
 
@@ -81,7 +83,8 @@ def attach(module) -> None:
             module.note_finding("environment-unknown", f"{key}: nearest is {nearest}")
             # 1 is here, 2 is os.environ, 3 is who set it.
             warnings.warn(_unknown(key, nearest), stacklevel=3)
-        elif text := too_late(key, module):
+        elif (key, os.fsdecode(value)) not in settled and (text := too_late(key, module)):
+            settled.add((key, os.fsdecode(value)))
             module.note_finding("environment-too-late", key)
             warnings.warn(text, stacklevel=3)
 

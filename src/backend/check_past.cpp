@@ -63,12 +63,10 @@ bool goes_wrong(const at::Tensor& tensor, gpu::StridedLayout layout) {
 }  // namespace
 
 OperatorPast::OperatorPast(std::string_view name, const at::RecordFunction& function) {
-  // By this name PyTorch gives convolutions to devices that are not its own.
-  constexpr std::string_view kOverrideable = "_overrideable";
-  if (name.ends_with(kOverrideable)) name.remove_suffix(kOverrideable.size());
   failures_ = gpu::known_failures(name);
   contiguity_ = gpu::contiguity_history(name, checked_release());
   if (contiguity_ == nullptr || !contiguity_->concerns(checked_macos())) return;
+  only_gradient_ = !name.ends_with("_backward") && contiguity_->fault.find("gradient") != std::string_view::npos;
   if (const auto schema = function.operator_schema()) strided_ = arguments_of(*contiguity_, *schema);
 }
 
@@ -76,6 +74,7 @@ void OperatorPast::check_contiguity(const at::RecordFunction& function) const {
   for (const std::size_t index : strided_) {
     const at::Tensor* tensor = device_tensor(function.inputs()[index]);
     if (tensor == nullptr || !goes_wrong(*tensor, contiguity_->layout)) continue;
+    if (only_gradient_ && !(tensor->requires_grad() && at::GradMode::is_enabled())) continue;
     return note_finding("noncontiguous-input", function.name() + (": " + std::string(contiguity_->fault)) +
                                                    " (pytorch issue " + std::to_string(contiguity_->issue) + ")");
   }

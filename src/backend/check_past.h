@@ -35,6 +35,7 @@ class OperatorPast {
   std::span<const gpu::KnownFailure> failures_;
   const gpu::ContiguityHistory* contiguity_ = nullptr;
   std::vector<std::size_t> strided_;  // arguments that it is about
+  bool only_gradient_ = false;        // of the argument goes wrong, not the operator's own result
 };
 
 }  // namespace anymps::backend

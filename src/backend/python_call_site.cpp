@@ -15,7 +15,7 @@ namespace py = pybind11;
 namespace anymps::backend {
 namespace {
 
-// Folders whose frames are not the user's, each with a slash at its end.
+// Folders whose frames are not the user's, each with a slash at its end, and files.
 std::vector<std::string>& package_folders() {
   static auto* const folders = new std::vector<std::string>;
   return *folders;

@@ -73,6 +73,14 @@ def test_set_too_late(python, name, before, late):
     assert finished.stderr.count("Warning") == int(late)
 
 
+def test_a_value_that_is_put_back_is_told_once_or_not_at_all(python):
+    put_back = "old = dict(os.environ); os.environ.clear(); os.environ.update(old)\n"
+    finished = python("import os, torch\n" + put_back, PYTORCH_ENABLE_MPS_FALLBACK="1")
+    assert finished.stderr == ""
+    finished = python("import os, torch\nos.environ['PYTORCH_ENABLE_MPS_FALLBACK'] = '1'\n" + put_back)
+    assert finished.stderr.count("is read when torch is imported") == 1
+
+
 def test_unknown_names_get_the_nearest(python):
     finished = python("import torch", PYTORCH_MPS_HIGH_WATERMARK="1.0", PYTORCH_MPS_LOG_LEVEL="0")
     warning = "reads no PYTORCH_MPS_HIGH_WATERMARK; the nearest that it reads is PYTORCH_MPS_HIGH_WATERMARK_RATIO"
