@@ -130,6 +130,18 @@ bool has_mask(const c10::IValue& indices) {
   return false;
 }
 
+// A number of the host's is filled in where the mask is set, which needs no count. One that Python writes as a number
+// is put on the device first.
+bool is_filled_in(Inputs inputs) {
+  const at::Tensor* value = tensor_at(inputs, 2);
+  const bool accumulates = inputs.size() > 3 && inputs[3].isBool() && inputs[3].toBool();
+  return value != nullptr && value->is_cpu() && value->numel() == 1 && !accumulates;
+}
+
+bool counts_mask(Inputs inputs) {
+  return inputs.size() > 1 && device_tensor_at(inputs, 0) != nullptr && has_mask(inputs[1]) && !is_filled_in(inputs);
+}
+
 void check_conversion(Inputs inputs) {
   const at::Tensor* from = tensor_at(inputs, 0);
   if (from == nullptr || !from->is_cpu() || inputs.size() < 2 || !inputs[1].isInt()) return;
@@ -155,7 +167,7 @@ void check_arguments(const at::RecordFunction& function) {
       if (device_tensor_at(inputs, 0) != nullptr) note_wait("nonzero");
       break;
     case Look::kMask:
-      if (inputs.size() > 1 && device_tensor_at(inputs, 0) != nullptr && has_mask(inputs[1])) note_wait("mask");
+      if (counts_mask(inputs)) note_wait("mask");
       break;
     case Look::kConversion:
       check_conversion(inputs);

@@ -1,6 +1,7 @@
 // Operators that PyTorch's MPS backend lacks: its own refusal, or its own warning and the CPU.
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/util/ScopeExit.h>
 #include <c10/util/env.h>
 #include <torch/library.h>
 
@@ -13,6 +14,7 @@
 #include "backend/alias_kernel.h"
 #include "backend/call_site.h"
 #include "backend/check.h"
+#include "backend/check_watch.h"
 #include "backend/mps_log.h"
 #include "backend/other_release.h"
 #include "backend/profile_log.h"
@@ -94,6 +96,9 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> svd(const at::Tensor& matrix, boo
                                                    std::optional<std::string_view> driver) {
   static const c10::OperatorHandle op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::linalg_svd", "");
   warn_of_fallback(op, matrix.nbytes());
+  // The wait is told of with the fallback.
+  begin_one_wait(nullptr);
+  const auto end = c10::make_scope_exit(&end_one_wait);
   const std::uint64_t began = gpu::Trace::now_ns();
   auto [u, s, v] = at::linalg_svd(matrix.to(at::kCPU), full, driver);
   if (profile_logging()) profile_fallback(op.schema().name(), {c10::IValue(matrix)}, gpu::Trace::now_ns() - began);

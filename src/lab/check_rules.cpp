@@ -40,7 +40,8 @@ constexpr CheckRule kRules[] = {
      "The CPU stands still until the device has done all queued work, so that the two no longer work at once.",
      "Add up on the device and read the value every so many steps: loss.detach() instead of loss.item()."},
     {"pin-memory", kWarning, kNone, "Pinned memory",
-     "A Mac's GPU shares the CPU's memory: pinning copies the data once more and makes no transfer faster.",
+     "A Mac's GPU shares the CPU's memory, and pinning makes no transfer faster: a DataLoader's pin_memory is ignored "
+     "there with a warning, and Tensor.pin_memory() copies the data once more.",
      "Leave pin_memory out where the device is mps: pin_memory=(device.type == \"cuda\")."},
     {"non-blocking-to-device", kNote, kBytes, "non_blocking=True to the device, from pageable memory",
      "The data may be changed before it is copied, and from pageable memory little is gained.",

@@ -90,9 +90,11 @@ TEST(CheckMemory, TheLargestProcessCounts) {
 TEST(CheckMemory, FragmentsAreWhatIsHeldFarBeyondTensors) {
   EXPECT_EQ(find_rule(findings_of({holding(8 * kMiB, 40 * kMiB)}), "memory-fragmentation"), nullptr);
   EXPECT_EQ(find_rule(findings_of({holding(600 * kMiB, 700 * kMiB)}), "memory-fragmentation"), nullptr);
-  const auto findings = findings_of({holding(300 * kMiB, 600 * kMiB)});
+  // One heap of 1 GiB, for a buffer of 20 MiB.
+  EXPECT_EQ(find_rule(findings_of({holding(20 * kMiB, 1064 * kMiB)}), "memory-fragmentation"), nullptr);
+  const auto findings = findings_of({holding(300 * kMiB, 2048 * kMiB)});
   ASSERT_NE(find_rule(findings, "memory-fragmentation"), nullptr);
-  EXPECT_EQ(find_rule(findings, "memory-fragmentation")->total, 300 * kMiB);
+  EXPECT_EQ(find_rule(findings, "memory-fragmentation")->total, 1748 * kMiB);
 }
 
 }  // namespace
