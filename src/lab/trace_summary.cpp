@@ -25,6 +25,7 @@ std::vector<TraceRow> rows_of(const std::vector<TraceFile>& traces, std::initial
       row.name = tally.name;
       row.site = site;
       row.count += tally.count;
+      if (tally.kind == TraceKind::kFallback) continue;  // what it adds up are bytes
       row.total_ns += tally.total;
       row.longest_ns = std::max(row.longest_ns, tally.max);
     }
