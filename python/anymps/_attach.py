@@ -101,7 +101,7 @@ def attach() -> None:
                 module.trace_fact("limit", str(limit))
         module.trace_fact("recommended", str(torch.mps.recommended_max_memory()))
         _recorder.install()
-        if os.environ.get("ANYMPS_CHECK", "0") not in ("", "0"):
+        if module.checking():
             from anymps import _check
 
             _check.install(module)

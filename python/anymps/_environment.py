@@ -18,18 +18,18 @@ _AT_FIRST_TENSOR = (
 )
 _AT_FIRST_USE = ("PYTORCH_MPS_FAST_MATH", "PYTORCH_MPS_PREFER_METAL", "PYTORCH_MPS_DISABLE_PREFILL_ATTENTION")
 # What guides write of and PyTorch does not read.
-LOG_LEVEL = "PYTORCH_MPS_LOG_LEVEL"
+_LOG_LEVEL = "PYTORCH_MPS_LOG_LEVEL"
 _LOG_PROFILE_INFO = "PYTORCH_MPS_LOG_PROFILE_INFO"
 _TRACE_SIGNPOSTS = "PYTORCH_MPS_TRACE_SIGNPOSTS"
 _AT_LOAD = ("PYTORCH_ENABLE_MPS_FALLBACK", _LOG_PROFILE_INFO, _TRACE_SIGNPOSTS)
-KNOWN = (*_AT_LOAD, *_AT_FIRST_TENSOR, *_AT_FIRST_USE, LOG_LEVEL)
+KNOWN = (*_AT_LOAD, *_AT_FIRST_TENSOR, *_AT_FIRST_USE, _LOG_LEVEL)
 
 
 def _is_of_mps(name: str) -> bool:
     return name.startswith("PYTORCH_MPS_") or (name.startswith("PYTORCH_") and "_MPS_" in name)
 
 
-def nearest_known(name: str) -> str | None:
+def _nearest_known(name: str) -> str | None:
     """The name that was meant, for one that only looks as if PyTorch's MPS backend read it."""
     if name in KNOWN or not _is_of_mps(name):
         return None
@@ -59,7 +59,10 @@ def _number(text: str) -> int:
 
 def attach(module) -> None:
     for name in sorted(os.environ):
-        if nearest := nearest_known(name):
+        if name == _LOG_LEVEL:
+            module.note_finding_at("", "environment-unread", name)
+        elif nearest := _nearest_known(name):
+            module.note_finding_at("", "environment-unknown", f"{name}: nearest is {nearest}")
             warnings.warn(_unknown(name, nearest), stacklevel=2)
     if (bits := _number(os.environ.get(_LOG_PROFILE_INFO, ""))) != 0:
         module.begin_profile_log(bits & 0xFFFFFFFF)
@@ -76,10 +79,10 @@ def attach(module) -> None:
         key = os.fsdecode(name)
         if not _is_of_mps(key):
             return
-        if key == LOG_LEVEL:
+        if key == _LOG_LEVEL:
             module.set_log_level(_number(os.fsdecode(value)))
             module.note_finding("environment-unread", key)
-        elif nearest := nearest_known(key):
+        elif nearest := _nearest_known(key):
             module.note_finding("environment-unknown", f"{key}: nearest is {nearest}")
             # 1 is here, 2 is os.environ, 3 is who set it.
             warnings.warn(_unknown(key, nearest), stacklevel=3)

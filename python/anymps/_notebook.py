@@ -17,9 +17,6 @@ import traceback
 from types import ModuleType
 from typing import Any
 
-# gpu::TraceKind
-_FINDING = 17
-
 _LATEST = ("_", "__", "___")
 
 # Magics of a line or, with %%, of a cell: those that do nothing to the results,
@@ -199,6 +196,8 @@ def _tensors(value: Any) -> list:
 def _record_kept(notebook: Notebook) -> None:
     from anymps import _C
 
+    if not _C.checking():
+        return
     for name, number, value in notebook.kept():
         on_device = [tensor for tensor in _tensors(value) if tensor.device.type == "mps"]
         if not on_device:
@@ -206,7 +205,7 @@ def _record_kept(notebook: Notebook) -> None:
         storages = [tensor.untyped_storage() for tensor in on_device]
         sizes = {storage.data_ptr(): storage.nbytes() for storage in storages}
         site = f"{notebook.path}[cell {number}]:{notebook.lines[number]}"
-        _C.trace_record(_FINDING, f"notebook-out-keeps\t{name}", site, 0, sum(sizes.values()))
+        _C.note_finding_at(site, "notebook-out-keeps", name, sum(sizes.values()))
 
 
 def _without_our_frames(trace):
@@ -234,7 +233,7 @@ def run(path: str) -> int:
         traceback.print_exception(type(error), error, _without_our_frames(error.__traceback__))
         return 1
     finally:
-        if os.environ.get("ANYMPS_CHECK", "0") not in ("", "0") and "anymps._C" in sys.modules:
+        if "anymps._C" in sys.modules:  # the notebook imported torch
             _record_kept(notebook)
     return 0
 

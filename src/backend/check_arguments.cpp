@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "backend/argument_tensors.h"
 #include "backend/check.h"
 #include "backend/check_copies.h"
 #include "backend/check_past.h"
@@ -24,8 +25,7 @@ const at::Tensor* tensor_at(Inputs inputs, std::size_t index) {
 }
 
 const at::Tensor* device_tensor_at(Inputs inputs, std::size_t index) {
-  const at::Tensor* tensor = tensor_at(inputs, index);
-  return tensor != nullptr && tensor->is_mps() ? tensor : nullptr;
+  return index < inputs.size() ? device_tensor(inputs[index]) : nullptr;
 }
 
 // Which arguments of an operator are matrices, and whether the rows of the first are a batch, of any size.

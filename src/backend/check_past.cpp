@@ -5,18 +5,13 @@
 
 #include <string>
 
+#include "backend/argument_tensors.h"
 #include "backend/check.h"
 #include "gpu/device.h"
 #include "gpu/operator_history.h"
 
 namespace anymps::backend {
 namespace {
-
-const at::Tensor* device_tensor(const c10::IValue& value) {
-  if (!value.isTensor()) return nullptr;
-  const at::Tensor& tensor = value.toTensor();
-  return tensor.defined() && tensor.is_mps() ? &tensor : nullptr;
-}
 
 std::string_view checked_release() {
   static const std::string_view release = [] {

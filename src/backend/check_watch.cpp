@@ -2,11 +2,13 @@
 
 #include <ATen/record_function.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "backend/argument_tensors.h"
 #include "backend/call_site.h"
 #include "backend/check.h"
 #include "backend/check_arguments.h"
@@ -41,10 +43,8 @@ void note_lines(const char* what) {
 }
 
 bool has_device_tensor(const at::RecordFunction& function) {
-  for (const c10::IValue& input : function.inputs()) {
-    if (input.isTensor() && input.toTensor().defined() && input.toTensor().is_mps()) return true;
-  }
-  return false;
+  return std::ranges::any_of(function.inputs(),
+                             [](const c10::IValue& input) { return device_tensor(input) != nullptr; });
 }
 
 // What the CPU calls to do the device's work are no calls of the user's.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/alias_kernel.h"
+#include "backend/argument_tensors.h"
 #include "backend/call_site.h"
 #include "backend/check.h"
 #include "backend/check_watch.h"
@@ -53,21 +54,17 @@ void refuse(const c10::OperatorHandle& op, torch::jit::Stack*) {
 
 std::uint64_t bytes_of(c10::ArrayRef<c10::IValue> values) {
   std::uint64_t bytes = 0;
-  for (const c10::IValue& value : values) {
-    if (value.isTensor() && value.toTensor().defined()) bytes += value.toTensor().nbytes();
-    if (!value.isTensorList()) continue;
-    for (const at::Tensor& tensor : value.toTensorVector()) bytes += tensor.defined() ? tensor.nbytes() : 0;
-  }
+  for_each_tensor(values, [&](const at::Tensor& tensor) { bytes += tensor.defined() ? tensor.nbytes() : 0; });
   return bytes;
 }
 
-// `bytes` go to the CPU.
-void warn_of_fallback(const c10::OperatorHandle& op, std::uint64_t bytes) {
+void warn_of_fallback(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments) {
   TORCH_WARN_ONCE("The operator '", op.schema().operator_name(),
                   "' is not currently supported on the MPS backend and will fall back to run on the CPU. This may have "
                   "performance implications.");
   if (auto* trace = gpu::Trace::current()) {
-    trace->record(gpu::TraceKind::kFallback, trace->intern(op.schema().name()), trace->intern(call_site()), 0, bytes);
+    trace->record(gpu::TraceKind::kFallback, trace->intern(op.schema().name()), trace->intern(call_site()), 0,
+                  bytes_of(arguments));
   }
 }
 
@@ -80,7 +77,7 @@ void run_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   refuse_distributed(op);
   const auto last = [stack](std::size_t count) { return torch::jit::last(*stack, count); };
-  warn_of_fallback(op, bytes_of(last(op.schema().arguments().size())));
+  warn_of_fallback(op, last(op.schema().arguments().size()));
   const bool logged = logs(LogLevel::kFallbacks);
   const bool told = logged || profile_logging();
   const std::vector<c10::IValue> arguments =
@@ -95,7 +92,7 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 std::tuple<at::Tensor, at::Tensor, at::Tensor> svd(const at::Tensor& matrix, bool full,
                                                    std::optional<std::string_view> driver) {
   static const c10::OperatorHandle op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::linalg_svd", "");
-  warn_of_fallback(op, matrix.nbytes());
+  warn_of_fallback(op, {c10::IValue(matrix)});
   // The wait is told of with the fallback.
   begin_one_wait(nullptr);
   const auto end = c10::make_scope_exit(&end_one_wait);

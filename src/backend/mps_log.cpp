@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "backend/argument_tensors.h"
 #include "backend/call_site.h"
 
 namespace anymps::backend {
@@ -33,16 +34,11 @@ void write_line(const std::string& text) {
 // "Float[2, 3], Long[4]", and how many bytes they have.
 std::string tensors_among(const std::vector<c10::IValue>& values, std::size_t& bytes) {
   std::string text;
-  const auto add = [&](const at::Tensor& tensor) {
+  for_each_tensor(values, [&](const at::Tensor& tensor) {
     if (!tensor.defined()) return;
     bytes += tensor.nbytes();
     text += c10::str(text.empty() ? "" : ", ", tensor.scalar_type(), tensor.sizes());
-  };
-  for (const c10::IValue& value : values) {
-    if (value.isTensor()) add(value.toTensor());
-    if (!value.isTensorList()) continue;
-    for (const at::Tensor& tensor : value.toTensorVector()) add(tensor);
-  }
+  });
   return text;
 }
 

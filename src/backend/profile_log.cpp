@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/argument_tensors.h"
 #include "backend/memory.h"
 #include "gpu/trace.h"
 
@@ -96,15 +97,10 @@ std::pair<std::string, std::uint64_t> key_of(std::string_view name, const Values
   const std::size_t colons = name.rfind("::");
   std::string key(colons == std::string_view::npos ? name : name.substr(colons + 2));
   std::uint64_t bytes = 0;
-  const auto add = [&](const at::Tensor& tensor) {
+  for_each_tensor(values, [&](const at::Tensor& tensor) {
     key += ":" + text_of(tensor);
     if (tensor.defined()) bytes += tensor.nbytes();
-  };
-  for (const c10::IValue& value : values) {
-    if (value.isTensor()) add(value.toTensor());
-    if (!value.isTensorList()) continue;
-    for (const at::Tensor& tensor : value.toTensorVector()) add(tensor);
-  }
+  });
   return {std::move(key), bytes};
 }
 

@@ -46,6 +46,7 @@ bool is_all_zero(const at::Tensor& tensor) {
 }  // namespace
 
 void bind_check(py::module& m) {
+  m.def("checking", &checking);
   m.def("watch_calls", &watch_calls);
   m.def("note_finding", &note_finding, py::arg("rule"), py::arg("subject") = "", py::arg("quantity") = 0);
   m.def("note_finding_at", &note_finding_at, py::arg("site"), py::arg("rule"), py::arg("subject") = "",

@@ -21,6 +21,7 @@ import sys
 import tempfile
 
 import torch
+from anymps._executable import executable
 from family import lines_of
 
 HERE = pathlib.Path(__file__).parent
@@ -74,7 +75,7 @@ def last_line(text: str) -> str:
     return text.strip().splitlines()[-1] if text.strip() else "no output"
 
 
-def run(executable: str, chosen: str, name: str) -> Outcome:
+def run(anymps: str, chosen: str, name: str) -> Outcome:
     unwanted = ("ANYMPS", "PYTORCH_", "MTL_")
     environment = {key: value for key, value in os.environ.items() if not key.startswith(unwanted)}
     environment |= {"VIRTUAL_ENV": sys.prefix, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
@@ -83,7 +84,7 @@ def run(executable: str, chosen: str, name: str) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         report, operators = pathlib.Path(folder, "report.json"), pathlib.Path(folder, "operators.txt")
         commands = (
-            ([executable, "check", "--quiet", "--json", str(report), *program], {}),
+            ([anymps, "check", "--quiet", "--json", str(report), *program], {}),
             ([sys.executable, *program, "--operators", str(operators)], {"PYTORCH_ENABLE_MPS_FALLBACK": "1"}),
         )
         for command, variables in commands:
@@ -95,7 +96,7 @@ def run(executable: str, chosen: str, name: str) -> Outcome:
                 outcome.failure = f"not done after {LIMIT_S} s"
                 break
             # The check ends with 1 where it finds something.
-            if ended.returncode not in ((0, 1) if command[0] == executable else (0,)):
+            if ended.returncode not in ((0, 1) if command[0] == anymps else (0,)):
                 outcome.failure = f"failed ({ended.returncode}): {last_line(ended.stderr)}"
                 break
         if report.exists():
@@ -105,9 +106,9 @@ def run(executable: str, chosen: str, name: str) -> Outcome:
     return outcome
 
 
-def outcomes(executable: str, wanted: list[tuple[str, str]], jobs: int):
+def outcomes(anymps: str, wanted: list[tuple[str, str]], jobs: int):
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(lambda one: run(executable, *one), wanted)
+        yield from pool.map(lambda one: run(anymps, *one), wanted)
 
 
 def main() -> int:
@@ -117,12 +118,11 @@ def main() -> int:
     parser.add_argument("--table", type=pathlib.Path, help="write the table here")
     parser.add_argument("--findings", type=pathlib.Path, help="write all findings here, as JSON")
     arguments = parser.parse_args()
-    executable = os.environ.get("ANYMPS_EXECUTABLE") or str(pathlib.Path(sys.executable).parent / "anymps")
     wanted = [(chosen, name) for chosen in LISTS for name in lines_of(chosen)]
     wanted = [one for one in wanted if not arguments.names or one[1] in arguments.names]
     refused = refused_operators(torch.__version__.partition("+")[0])
     rows, findings = [COLUMNS], {}
-    for outcome in outcomes(executable, wanted, arguments.jobs):
+    for outcome in outcomes(executable(), wanted, arguments.jobs):
         rows.append(outcome.columns(refused))
         findings[outcome.name] = outcome.findings
         print("\t".join(rows[-1]), flush=True)

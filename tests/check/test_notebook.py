@@ -138,7 +138,7 @@ RECORDED = """
 from anymps import _C
 
 told = []
-_C.trace_record = lambda *record: told.append(record)
+_C.note_finding_at = lambda *finding: told.append(finding)
 import atexit
 atexit.register(lambda: print(told))
 """
@@ -155,8 +155,8 @@ def test_outputs_that_keep_device_memory_are_told(run):
     answer = run(*cells, ANYMPS_CHECK="1")
     assert answer.returncode == 0, answer.stderr
     assert eval(answer.stdout.splitlines()[-1]) == [
-        (17, "notebook-out-keeps\tOut[2]", "study.ipynb[cell 2]:2", 0, 1024),
-        (17, "notebook-out-keeps\tOut[3]", "study.ipynb[cell 3]:1", 0, 1024),
+        ("study.ipynb[cell 2]:2", "notebook-out-keeps", "Out[2]", 1024),
+        ("study.ipynb[cell 3]:1", "notebook-out-keeps", "Out[3]", 1024),
     ]
     assert run(*cells).stdout.splitlines()[-1] == "[]"
 
@@ -165,7 +165,7 @@ def test_an_output_that_was_cleared_is_still_kept_by_its_other_names(run):
     cells = ("import torch" + RECORDED, "torch.zeros(8, device='mps')", "'later'", "Out.clear()")
     answer = run(*cells, ANYMPS_CHECK="1")
     assert eval(answer.stdout.splitlines()[-1]) == [
-        (17, "notebook-out-keeps\t__", "study.ipynb[cell 2]:1", 0, 32),
+        ("study.ipynb[cell 2]:1", "notebook-out-keeps", "__", 32),
     ]
 
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import chromium
+from anymps._executable import executable
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -51,8 +51,7 @@ FETCHED = "performance.getEntriesByType('resource').map(entry => entry.name)"
 def check(folder: Path) -> tuple[Path, list[dict]]:
     program, page, answer = folder / "program.py", folder / "page.html", folder / "answer.json"
     program.write_text(PROGRAM)
-    executable = os.environ.get("ANYMPS_EXECUTABLE") or str(Path(sys.executable).with_name("anymps"))
-    command = [executable, "check", "--quiet", "--html", page, "--json", answer, sys.executable, program]
+    command = [executable(), "check", "--quiet", "--html", page, "--json", answer, sys.executable, program]
     finished = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL)
     if finished.returncode != 1:
         raise SystemExit(f"the check ended with {finished.returncode}, and not with 1")

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "check_traces.h"
 #include "lab/summary_screen.h"
 
 namespace anymps::lab {
@@ -12,11 +13,7 @@ namespace {
 using gpu::TraceKind;
 
 TraceTally tally(TraceKind kind, std::string name, std::string site, std::uint64_t count, std::uint64_t first = 0) {
-  TraceTally row;
-  row.kind = kind;
-  row.name = std::move(name);
-  row.site = std::move(site);
-  row.count = count;
+  TraceTally row = check_tally(kind, std::move(name), std::move(site), count);
   row.first = first;
   return row;
 }

@@ -24,6 +24,12 @@ def wrap(owner: Any, name: str, around: Callable) -> None:
     setattr(owner, name, wrapper)
 
 
+def wrap_backward(around: Callable) -> None:
+    """The function behind backward() and torch.autograd.grad(). Both modules hold its name."""
+    wrap(torch.autograd.graph, "_engine_run_backward", around)
+    torch.autograd._engine_run_backward = torch.autograd.graph._engine_run_backward
+
+
 def called_by_torch(frames: int) -> bool:
     """Whether the function so many frames above was called by PyTorch itself, not by the program."""
     return sys._getframe(frames + 1).f_code.co_filename.startswith(_TORCH)

@@ -8,7 +8,7 @@ import weakref
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from anymps._check._wrap import wrap
+from anymps._check._wrap import wrap, wrap_backward
 
 
 class _Scaled:
@@ -93,8 +93,7 @@ def install(module) -> None:
     wrap(scaler, "__init__", made)
     wrap(scaler, "unscale_", unscale)
     wrap(scaler, "step", step)
-    wrap(torch.autograd.graph, "_engine_run_backward", run_backward)
-    torch.autograd._engine_run_backward = torch.autograd.graph._engine_run_backward
+    wrap_backward(run_backward)
     wrap(torch.optim.Optimizer, "zero_grad", zero_grad)
     wrap(torch.nn.Module, "zero_grad", zero_grad)
     register_optimizer_step_pre_hook(before_step)

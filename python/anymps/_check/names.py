@@ -1,12 +1,9 @@
-"""Names that this PyTorch has on Linux through anymps, and not on a Mac; variables that nobody reads there."""
+"""Names that this PyTorch has on Linux through anymps, and not on a Mac."""
 
 from __future__ import annotations
 
-import os
-
 import torch
 
-from anymps import _environment
 from anymps._check._wrap import wrap
 
 
@@ -20,12 +17,3 @@ def install(module) -> None:
 
     for name in ("metal_capture", "is_metal_capture_enabled"):
         wrap(torch.mps, name, elsewhere(name))
-    for name in sorted(os.environ):
-        _variable(module, name)
-
-
-def _variable(module, name: str) -> None:
-    if name == _environment.LOG_LEVEL:
-        module.note_finding_at("", "environment-unread", name)
-    elif nearest := _environment.nearest_known(name):
-        module.note_finding_at("", "environment-unknown", f"{name}: nearest is {nearest}")
