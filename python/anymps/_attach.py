@@ -10,7 +10,7 @@ import os
 import torch
 import typing_extensions
 
-from anymps import _capture, _environment, _profiler
+from anymps import _capture, _convolution, _environment, _profiler
 
 
 def _load_library():
@@ -84,6 +84,7 @@ def attach() -> None:
     torch.UntypedStorage.__new__ = staticmethod(_storage_constructor(module))
     torch.backends.mps.is_available.cache_clear()
     _capture.attach()
+    _convolution.attach()
     _environment.attach(module)
     _profiler.attach()
     atexit.register(module.drain_autograd_thread)

@@ -1,5 +1,6 @@
 // Convolution. A wheel built without MPS sends the device's convolutions to the operators made for overriding.
 #include <ATen/ATen.h>
+#include <ATen/native/ConvUtils.h>
 #include <torch/library.h>
 
 #include <array>
@@ -29,11 +30,18 @@ void check_supported(const at::Tensor& input, bool transposed) {
   TORCH_CHECK(at::isFloatingType(dtype), "Convolution is supported only for Floating types");
 }
 
-bool is_channels_last_3d(const at::Tensor& input, const at::Tensor& weight) {
-  auto is = [](const at::Tensor& tensor) {
-    return tensor.suggest_memory_format(/*channels_last_strides_exact_match=*/true) == at::MemoryFormat::ChannelsLast3d;
-  };
-  return is(input) || is(weight);
+// How a Mac lays out what it computes, which the CPU's algorithms do not always follow. Compiled graphs are made for
+// it.
+at::MemoryFormat layout_of_results(const at::Tensor& input, const at::Tensor& weight) {
+  if (!at::native::mps_conv_use_channels_last(input, weight)) return at::MemoryFormat::Contiguous;
+  return input.dim() == 5 ? at::MemoryFormat::ChannelsLast3d : at::MemoryFormat::ChannelsLast;
+}
+
+// A Mac sums in float. The CPU's kernels sum halves in half on some processors (one in ten wrong in the first digit,
+// over 4,608 terms), and have a slow loop for bfloat16 on others.
+at::Tensor widened(const at::Tensor& tensor) {
+  const bool narrow = tensor.defined() && (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16);
+  return narrow ? tensor.to(at::kFloat) : tensor;
 }
 
 at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
@@ -41,30 +49,29 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const 
                        c10::SymInt groups) {
   check_same_type(input, weight, bias.value_or(at::Tensor()));
   check_supported(input, transposed);
+  const at::MemoryFormat layout = layout_of_results(input, weight);
   CpuCall cpu;
-  at::Tensor x = cpu(input);
-  at::Tensor w = cpu(weight);
+  at::Tensor x = widened(cpu(input));
+  at::Tensor w = widened(cpu(weight));
   // The CPU's algorithm for channels_last_3d sums in another order than that for contiguous tensors; a Mac's does not.
-  const bool channels_last_3d = is_channels_last_3d(x, w);
-  if (channels_last_3d) {
+  if (layout == at::MemoryFormat::ChannelsLast3d) {
     x = x.contiguous();
     w = w.contiguous();
   }
-  at::Tensor result =
-      at::convolution_symint(x, w, cpu(bias), stride, padding, dilation, transposed, output_padding, std::move(groups));
-  if (channels_last_3d) result = result.contiguous(at::MemoryFormat::ChannelsLast3d);
-  return cpu.back(std::move(result));
+  at::Tensor result = at::convolution_symint(x, w, widened(cpu(bias.value_or(at::Tensor()))), stride, padding, dilation,
+                                             transposed, output_padding, std::move(groups));
+  return cpu.back(result.to(input.scalar_type()).contiguous(layout));
 }
 
 ThreeTensors convolution_backward(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight,
                                   SymInts stride, SymInts padding, SymInts dilation, bool transposed,
                                   SymInts output_padding, c10::SymInt groups, std::array<bool, 3> wanted) {
+  const at::MemoryFormat layout = layout_of_results(input, weight);
   CpuCall cpu;
-  at::Tensor g = cpu(grad);
-  at::Tensor x = cpu(input);
-  at::Tensor w = cpu(weight);
-  const bool channels_last_3d = is_channels_last_3d(x, w);
-  if (channels_last_3d) {
+  at::Tensor g = widened(cpu(grad));
+  at::Tensor x = widened(cpu(input));
+  at::Tensor w = widened(cpu(weight));
+  if (layout == at::MemoryFormat::ChannelsLast3d) {
     g = g.contiguous();
     x = x.contiguous();
     w = w.contiguous();
@@ -73,8 +80,10 @@ ThreeTensors convolution_backward(const at::Tensor& grad, const at::Tensor& inpu
   auto [grad_input, grad_weight, grad_bias] =
       at::convolution_backward_symint(g, x, w, c10::OptionalArrayRef<c10::SymInt>(bias_size), stride, padding, dilation,
                                       transposed, output_padding, groups, wanted);
-  if (channels_last_3d && grad_input.defined()) grad_input = grad_input.contiguous(at::MemoryFormat::ChannelsLast3d);
-  return {cpu.back(std::move(grad_input)), cpu.back(std::move(grad_weight)), cpu.back(std::move(grad_bias))};
+  auto back = [&](const at::Tensor& gradient, at::MemoryFormat as) {
+    return cpu.back(gradient.defined() ? gradient.to(input.scalar_type()).contiguous(as) : gradient);
+  };
+  return {back(grad_input, layout), back(grad_weight, layout), back(grad_bias, at::MemoryFormat::Contiguous)};
 }
 
 // Where an input of the CPU meets a weight of the device, PyTorch comes here.

@@ -18,7 +18,7 @@ struct PoolSizes {
   std::int64_t output_width = 1;
 
   // Other kinds of bad input get the CPU's own refusal, so they count as neither here.
-  bool usable() const { return input_height > 0 && input_width > 0 && output_height > 0 && output_width > 0; }
+  bool usable() const { return input_height > 0 && input_width > 0 && output_height >= 0 && output_width >= 0; }
   bool shrinks() const { return input_height >= output_height && input_width >= output_width; }
   bool grows() const { return input_height <= output_height && input_width <= output_width; }
 };
@@ -29,6 +29,9 @@ PoolSizes pool_sizes(c10::ArrayRef<c10::IValue> arguments) {
   if (input.dim() < 3 || output.size() != 2) return {};
   return {input.size(-2), input.size(-1), output[0], output[1]};
 }
+
+// On a Mac's processor the remainder of a division by zero is what was divided.
+bool divides(std::int64_t divisor, std::int64_t number) { return divisor != 0 && number % divisor == 0; }
 
 bool has_fractions(const c10::IValue& value) {
   const at::ScalarType dtype = value.toTensor().scalar_type();
@@ -51,13 +54,13 @@ bool sizes_grow_and_shrink(c10::ArrayRef<c10::IValue> arguments) {
 bool input_not_divisible_by_output(c10::ArrayRef<c10::IValue> arguments) {
   const PoolSizes sizes = pool_sizes(arguments);
   return sizes.usable() && sizes.input_height >= sizes.output_height &&
-         (sizes.input_height % sizes.output_height != 0 || sizes.input_width % sizes.output_width != 0);
+         !(divides(sizes.output_height, sizes.input_height) && divides(sizes.output_width, sizes.input_width));
 }
 
 bool output_not_divisible_by_input(c10::ArrayRef<c10::IValue> arguments) {
   const PoolSizes sizes = pool_sizes(arguments);
   return sizes.usable() && sizes.input_height < sizes.output_height &&
-         (sizes.output_height % sizes.input_height != 0 || sizes.output_width % sizes.input_width != 0);
+         !(divides(sizes.input_height, sizes.output_height) && divides(sizes.input_width, sizes.output_width));
 }
 
 bool interpolation_is_bicubic(c10::ArrayRef<c10::IValue> arguments) { return arguments[3].toInt() == kBicubic; }

@@ -119,6 +119,11 @@ CASES = {
         RuntimeError,
         "Adaptive pool MPS: input sizes must be divisible by output sizes.",
     ),
+    "output of no size": (
+        lambda: F.adaptive_avg_pool2d(mps(1, 1, 4, 4), 0),
+        RuntimeError,
+        "Adaptive pool MPS: input sizes must be divisible by output sizes.",
+    ),
     "output not divisible": (
         lambda: F.adaptive_avg_pool2d(mps(1, 1, 3, 3), 7),
         RuntimeError,

@@ -9,6 +9,7 @@
 #include "metal/lower/adopt.h"
 #include "metal/lower/alike_cases.h"
 #include "metal/lower/bodies.h"
+#include "metal/lower/early_constants.h"
 #include "metal/lower/optimiser.h"
 
 namespace anymps::metal::lower {
@@ -59,6 +60,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
 
   Lowered lowered;
   lowered.meets = meetings_of(module).any();
+  if (lowered.meets) read_constants_early(*kernel);
   const bool coroutines = options.force_coroutines || options.validate || lowered.meets;
   lowered.route = coroutines ? Route::kCoroutines : Route::kThreadLoop;
   lowered.left_plain = options.soon && !coroutines && !has_loops(*kernel);
