@@ -14,8 +14,17 @@
 namespace anymps::backend {
 namespace {
 
+// A Mac converts on the device by a Metal kernel for each pair of types, and Metal has no type of eight bits.
+void check_conversion(const at::Tensor& self, const at::Tensor& source) {
+  if (self.scalar_type() == source.scalar_type() || !self.is_mps() || !source.is_mps()) return;
+  for (const at::ScalarType type : {self.scalar_type(), source.scalar_type()}) {
+    TORCH_CHECK(!c10::isFloat8Type(type), "Undefined type ", type);
+  }
+}
+
 at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
   if (self.is_same(source)) return self;
+  check_conversion(self, source);
   // To the host the copy waits for the device, unless the caller said that it will.
   if (!self.is_mps() && !non_blocking) synchronize("copy to cpu");
   const std::uint64_t began = profile_logging() ? gpu::Trace::now_ns() : 0;

@@ -44,6 +44,11 @@ bool types_differ(c10::ArrayRef<c10::IValue> arguments) {
   return arguments[0].toTensor().scalar_type() != arguments[1].toTensor().scalar_type();
 }
 
+bool sizes_are_no_multiples_of_32(c10::ArrayRef<c10::IValue> arguments) {
+  const at::Tensor& weight = arguments[1].toTensor();
+  return weight.dim() == 2 && (weight.size(0) % 32 != 0 || weight.size(1) % 32 != 0);
+}
+
 bool pivot_is_false(c10::ArrayRef<c10::IValue> arguments) { return !arguments[1].toBool(); }
 
 bool sizes_grow_and_shrink(c10::ArrayRef<c10::IValue> arguments) {

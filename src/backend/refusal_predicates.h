@@ -12,6 +12,9 @@ using Predicate = bool(c10::ArrayRef<c10::IValue> arguments);
 // mm, bmm
 Predicate types_differ;
 
+// _weight_int8pack_mm
+Predicate sizes_are_no_multiples_of_32;
+
 // linalg_lu_factor_ex, linalg_lu
 Predicate pivot_is_false;
 

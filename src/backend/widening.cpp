@@ -35,8 +35,9 @@ constexpr OperatorWidening kOperators[] = {
     {"bernoulli", kBool, c10::kFloat, When::kMissing},
     {"bernoulli_", kBool, c10::kFloat, When::kMissing},
     {"histc", kIntegers, c10::kFloat, When::kMissing},
-    {"max_pool2d_with_indices_backward", kBool, c10::kFloat, When::kMissing},
     {"silu", kBool, c10::kFloat, When::kMissing},
+    // And where windows overlap, the CPU's kernel sums halves in half.
+    {"max_pool2d_with_indices_backward", kBool | kHalves, c10::kFloat, When::kAlways},
     // The total weight may come in float32 beside them, which the CPU's kernel does not take.
     {"nll_loss_backward", kHalves, c10::kFloat, When::kAlways},
     // Metal computes these in float32 and rounds once; the CPU's kernels round at each step, and are much slower.

@@ -119,6 +119,16 @@ CASES = {
         RuntimeError,
         "Adaptive pool MPS: input sizes must be divisible by output sizes.",
     ),
+    "packed weights of an odd size": (
+        lambda: torch._weight_int8pack_mm(mps(4, 32), mps(48, 32, dtype=torch.int8), mps(48)),
+        RuntimeError,
+        "Expected N % 32 == 0 && K % 32 == 0 to be true, but got false.",
+    ),
+    "conversion to eight bits": (
+        lambda: mps(2).to(torch.float8_e4m3fn),
+        RuntimeError,
+        "Undefined type Float8_e4m3fn",
+    ),
     "output of no size": (
         lambda: F.adaptive_avg_pool2d(mps(1, 1, 4, 4), 0),
         RuntimeError,

@@ -33,6 +33,17 @@ def test_grid_sampler_rounds_once(dtype):
     assert torch.equal(F.grid_sample(image.to("mps"), grid.to("mps"), align_corners=False).cpu(), exact)
 
 
+def test_gradients_of_overlapping_windows_are_summed_in_float():
+    torch.manual_seed(0)
+    image = torch.randn(1, 1, 20, 20)
+    values, places = F.max_pool2d(image, 13, 1, return_indices=True)
+    grad = torch.randn_like(values).half()
+    backward = torch.ops.aten.max_pool2d_with_indices_backward
+    shape = ([13, 13], [1, 1], [0, 0], [1, 1], False)
+    exact = backward(grad.float(), image, *shape, places).half()
+    assert torch.equal(backward(grad.to("mps"), image.half().to("mps"), *shape, places.to("mps")).cpu(), exact)
+
+
 def test_gradient_of_half_distances_finds_the_farthest_coordinate():
     torch.manual_seed(0)
     a, b = torch.randn(5, 2).half(), torch.randn(6, 2).half()

@@ -113,14 +113,33 @@ def loss_of(output) -> torch.Tensor:
     return sum(leaf.pow(2).mean() for leaf in tree_leaves(dict(output)) if torch.is_tensor(leaf) and leaf.requires_grad)
 
 
-def train_family(line: str) -> None:
+def without_random_parts(config) -> None:
+    """Drops nothing and masks nothing, in the configurations inside it too."""
+    for name, value in vars(config).items():
+        if hasattr(value, "to_diff_dict"):
+            without_random_parts(value)
+        elif "drop" in name and isinstance(value, float):
+            setattr(config, name, 0.0)
+        elif name == "apply_spec_augment":
+            config.apply_spec_augment = False
+
+
+def build(line: str, random_parts: bool = True) -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
+    """A family's model and its inputs, on the device."""
     import transformers
 
     (_, class_name, kind), options = words_and_options(line)
     model_class = getattr(transformers, class_name)
     length = options.pop("length", LENGTH)
-    model = model_class(model_class.config_class(**options)).to(DEVICE)
-    inputs = getattr(Inputs(model.config, length), kind)()
+    config = model_class.config_class(**options)
+    if not random_parts:
+        without_random_parts(config)
+    model = model_class(config).to(DEVICE)
+    return model, getattr(Inputs(model.config, length), kind)()
+
+
+def train_family(line: str) -> None:
+    model, inputs = build(line)
     with torch.no_grad():
         model.eval()(**inputs)
     model.train()

@@ -140,13 +140,6 @@ def print_table(found: list[outcomes.Outcome]) -> None:
         )
 
 
-def slice_of(text: str) -> tuple[int, int]:
-    k, n = map(int, text.split("/"))
-    if not 1 <= k <= n:
-        raise ValueError
-    return k, n
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, help="test_mps.py of the installed release, or any unittest file")
@@ -155,7 +148,7 @@ def main() -> int:
     parser.add_argument(
         "--allow-mps", action="store_true", help="make device-generic classes for mps too, where the file does not"
     )
-    parser.add_argument("--slice", type=slice_of, metavar="K/N", help="only every Nth test, starting with the Kth")
+    parser.add_argument("--slice", type=shepherd.slice_of, metavar="K/N", help="only every Nth test, starting with the Kth")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time (default: 1)")
     parser.add_argument("--limit-s", type=float, default=60, help="seconds per test (default: 60)")
     parser.add_argument(

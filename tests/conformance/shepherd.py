@@ -24,6 +24,14 @@ START_LIMIT_S = 300  # importing torch and its operator database; generous, sinc
 STDERR_TAIL = 2000
 
 
+def slice_of(text: str) -> tuple[int, int]:
+    """For the command line: "3/10" is every tenth item, from the third on."""
+    k, n = map(int, text.split("/"))
+    if not 1 <= k <= n:
+        raise ValueError
+    return k, n
+
+
 class WorkerFailed(RuntimeError):
     """The worker could not even start: that is the harness's fault or the installation's, not an item's."""
 

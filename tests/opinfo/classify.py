@@ -18,6 +18,23 @@ BAD = (DISAGREE, ERROR, CRASH, TIMEOUT, MEMORY, UNEXPECTED_PASS)
 NOT_COUNTED = (SKIPPED, EXPECTED_WRONG_NUMBER)
 
 
+def classify_compiled(expectation, ran) -> tuple[str, str]:
+    """For torch.compile, which often makes an operator that a Mac lacks of others that it has."""
+    import compare
+    import expectations
+
+    if ran.what in (compare.SAME, compare.CLOSE, compare.RANDOM):
+        return AGREE, ""
+    if ran.what == compare.NOTHING:
+        return SKIPPED, ran.detail
+    if ran.what == compare.RAISED:
+        refused = expectation.kind == expectations.REFUSES
+        return (REFUSED_AS_EXPECTED, ran.exception) if refused else (ERROR, f"{ran.exception} {ran.detail}")
+    if expectation.kind == expectations.OTHER_NUMBER:
+        return EXPECTED_WRONG_NUMBER, expectation.why
+    return DISAGREE, ran.detail
+
+
 def classify(expectation, ran, operator_is_missing: bool) -> tuple[str, str]:
     """`operator_is_missing`: PyTorch expects a Mac to refuse this operator whatever the dtype."""
     import compare

@@ -22,6 +22,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 # What running a pair can come to, before anybody asks what was expected.
 SAME, CLOSE, RANDOM, DIFFERS, RAISED, NOTHING = "same", "close", "random", "differs", "raised", "nothing"
 
+# Of compiled code: its kernels are its own, and sum in another order. (atol, rtol)
+COMPILED_TOLERANCES = (1e-5, 1e-4)
+
 # MPS computes these in float32 whatever the input; the CPU's half kernels are far less exact, and take a minute.
 WIDE_REFERENCE = ("grid_sampler_2d", "grid_sampler_3d")
 
@@ -64,10 +67,13 @@ def load_tolerances() -> dict[tuple[str, str, str], tuple[float, float]]:
 TOLERANCES = load_tolerances()
 
 
-def run(pair: Pair, op, expectation: Expectation, device: str) -> Ran:
+def run(pair: Pair, op, expectation: Expectation, device: str, compiled: int = 0) -> Ran:
+    """`compiled`: by torch.compile, that many of its samples; 0 is for all of them, eagerly."""
     torch.manual_seed(0)
     tolerances = TOLERANCES.get((pair.direction, pair.key, pair.dtype), expectation.tolerances) or (None, None)
-    comparison = Comparison(op, device, tolerances)
+    if compiled:
+        tolerances = tuple(max(a or 0, b) for a, b in zip(tolerances, COMPILED_TOLERANCES, strict=True))
+    comparison = Comparison(op, device, tolerances, compiled)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -110,8 +116,8 @@ def run_errors(op, device: str) -> Ran:
 class Comparison:
     """Values, and gradients, of one operator over all its sample inputs."""
 
-    def __init__(self, op, device: str, tolerances: tuple[float | None, float | None]):
-        self.op, self.device, self.tolerances = op, device, tolerances
+    def __init__(self, op, device: str, tolerances: tuple[float | None, float | None], compiled: int = 0):
+        self.op, self.device, self.tolerances, self.compiled = op, device, tolerances, compiled
         self.no_reference = False
 
     def run(self, dtype: torch.dtype, gradient: bool) -> Ran:
@@ -120,11 +126,15 @@ class Comparison:
 
         def samples():
             return self.op.sample_inputs(
-                self.device, dtype, requires_grad=floating, include_conjugated_inputs=conjugated, set_seed=True
+                self.device,
+                dtype,
+                requires_grad=floating and (gradient or not self.compiled),
+                include_conjugated_inputs=conjugated,
+                set_seed=True,
             )
 
         results = []
-        for i, sample in _each(samples):
+        for i, sample in _spread(_each(samples), self.compiled) if self.compiled else _each(samples):
             result = self.run_sample(sample, gradient, f"sample {i}")
             if result != NOTHING:
                 results.append(result)
@@ -135,7 +145,7 @@ class Comparison:
     def run_sample(self, sample, gradient: bool, where: str) -> str:
         cpu_sample = to_cpu(sample)
         try:
-            out = _call(self.op, sample)
+            out = (_call_compiled if self.compiled else _call)(self.op, sample)
         except Exception as e:
             raise Raised(where) from e
         reference, cpu_sample, wider = self.reference(cpu_sample, out)
@@ -248,6 +258,23 @@ def _arguments(sample) -> tuple:
 
 def _call(op, sample):
     return op(sample.input, *sample.args, **sample.kwargs)
+
+
+def _call_compiled(op, sample):
+    torch._dynamo.reset()
+
+    def operate(*arguments, **named):
+        return op(*arguments, **named)
+
+    return torch.compile(operate)(sample.input, *sample.args, **sample.kwargs)
+
+
+def _spread(items: Iterator, count: int) -> list:
+    """So many of them, the first and the last included."""
+    all_items = list(items)
+    if len(all_items) <= count:
+        return all_items
+    return [all_items[k * (len(all_items) - 1) // max(count - 1, 1)] for k in range(count)]
 
 
 def _differentiable(tree) -> list[torch.Tensor]:

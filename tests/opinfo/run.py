@@ -4,6 +4,7 @@
     python tests/opinfo/run.py --ops 'nn.functional.*'      operators whose name matches entirely
     python tests/opinfo/run.py --ops add --dtype float16
     python tests/opinfo/run.py --jobs 2 --table now.tsv --against tests/opinfo/outcomes-2.13.tsv
+    python tests/opinfo/run.py --compiled 3 --slice 1/10    float32 by torch.compile, three samples of each, a tenth
 
 A pair is (operator, variant, dtype, direction). Its outcome is one of
 
@@ -54,10 +55,16 @@ def list_pairs(env: dict[str, str]) -> list[Pair]:
 def run(options) -> list[table.Row]:
     env = dict(os.environ, OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore")
     pairs = match(list_pairs(env), options.ops, options.dtype)
+    if options.compiled:
+        pairs = [pair for pair in pairs if pair.dtype == "float32"]
+    if options.slice:
+        k, n = options.slice
+        pairs = pairs[k - 1 :: n]
     if not pairs:
         raise SystemExit("no pair matches")
+    worker = [*WORKER, "--compiled", str(options.compiled)]
     # Neighbours in one batch: operators that share inputs stay warm. One batch per process keeps a leak from growing.
-    batches = [(WORKER, [p.id for p in pairs[i : i + BATCH]]) for i in range(0, len(pairs), BATCH)]
+    batches = [(worker, [p.id for p in pairs[i : i + BATCH]]) for i in range(0, len(pairs), BATCH)]
     rows, began = [], time.monotonic()
 
     def report(item: str, answer: dict) -> None:
@@ -97,6 +104,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ops", metavar="REGEX", help="operators: the whole name, or name.variant")
     parser.add_argument("--dtype", help="one dtype, such as float16; '-' for error inputs")
+    parser.add_argument("--compiled", type=int, default=0, metavar="N", help="by torch.compile, N samples of each pair")
+    parser.add_argument("--slice", type=shepherd.slice_of, metavar="K/N", help="only every Nth pair, from the Kth on")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time (default: 1)")
     parser.add_argument("--limit-s", type=float, default=60, help="seconds per pair (default: 60)")
     parser.add_argument("--table", type=Path, metavar="OUT", help="write one line per pair there, sorted")

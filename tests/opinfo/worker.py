@@ -20,6 +20,7 @@ def main() -> None:
     parser.add_argument("--answers", type=int, help="file descriptor for the answers")
     parser.add_argument("--list", action="store_true", help="print all pairs as JSON and leave")
     parser.add_argument("--device", default="mps:0")
+    parser.add_argument("--compiled", type=int, default=0, metavar="N", help="by torch.compile, N samples of each")
     options = parser.parse_args()
     sys.argv = sys.argv[:1]  # PyTorch's test framework parses it too
 
@@ -39,8 +40,11 @@ def main() -> None:
         expectation = known.of(pair)
         if expectation.kind == expectations.SKIPPED:
             return {"outcome": classify.SKIPPED, "detail": expectation.why}
-        ran = compare.run(pair, known.op(pair), expectation, options.device)
-        outcome, detail = classify.classify(expectation, ran, known.is_missing(pair))
+        ran = compare.run(pair, known.op(pair), expectation, options.device, options.compiled)
+        if options.compiled:
+            outcome, detail = classify.classify_compiled(expectation, ran)
+        else:
+            outcome, detail = classify.classify(expectation, ran, known.is_missing(pair))
         return {"outcome": outcome, "detail": detail, "how": ran.what}
 
     answers.serve(options.answers, answer)
