@@ -78,7 +78,10 @@ def answer(item: str) -> dict:
     torch._dynamo.reset()
     expected = trained(item, lambda function: function)
     graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"]
-    found = trained(item, torch.compile)
+    try:
+        found = trained(item, torch.compile)
+    except Exception as error:
+        return {"outcome": "raised", "detail": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
     graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"] - graphs
     difference, where = largest_difference(expected, found)
     outcome = "equal" if difference <= TOLERANCE else "differs"

@@ -1,4 +1,4 @@
-"""torch.compile on the device: Inductor writes Metal, and what it computes is what eager PyTorch computes on the CPU."""
+"""torch.compile on the device: Inductor writes Metal, and that computes what eager PyTorch computes on the CPU."""
 
 from __future__ import annotations
 

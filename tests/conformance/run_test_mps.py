@@ -148,7 +148,7 @@ def main() -> int:
     parser.add_argument(
         "--allow-mps", action="store_true", help="make device-generic classes for mps too, where the file does not"
     )
-    parser.add_argument("--slice", type=shepherd.slice_of, metavar="K/N", help="only every Nth test, starting with the Kth")
+    parser.add_argument("--slice", type=shepherd.slice_of, metavar="K/N", help="only every Nth test, from the Kth on")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time (default: 1)")
     parser.add_argument("--limit-s", type=float, default=60, help="seconds per test (default: 60)")
     parser.add_argument(
