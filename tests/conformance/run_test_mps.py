@@ -127,15 +127,20 @@ def print_table(found: list[outcomes.Outcome]) -> None:
     for test_class, counts in per_class.items():
         print(f"{test_class:{width}}  " + "  ".join(f"{counts[c]:{len(c)}}" for c in columns))
     if shader:
-        print(f"needs the shader compiler (not counted below): {dict(shader)}")
+        print(f"needs the shader compiler (not counted in the last line): {dict(shader)}")
+        print_share([o for o in found if o.needs == "shader"], "of those ")
     for reason, count in collections.Counter(o.detail for o in found if o.outcome == "skipped").most_common():
         print(f"skipped {count}: {reason}")
+    print_share([o for o in found if o.needs != "shader"])
+
+
+def print_share(found: list[outcomes.Outcome], which: str = "") -> None:
     right = sum(o.outcome == outcomes.RIGHT_WHERE_A_MAC_IS_WRONG for o in found)
-    counted = [o for o in found if o.needs != "shader" and o.outcome != outcomes.RIGHT_WHERE_A_MAC_IS_WRONG]
+    counted = [o for o in found if o.outcome != outcomes.RIGHT_WHERE_A_MAC_IS_WRONG]
     good = sum(o.good for o in counted)
     if counted:
         print(
-            f"{good} of {len(counted)} tests ({100 * good / len(counted):.2f}%) end as on a Mac; "
+            f"{which}{good} of {len(counted)} tests ({100 * good / len(counted):.2f}%) end as on a Mac; "
             f"{right} more are right where PyTorch expects a Mac to be wrong"
         )
 
