@@ -15,6 +15,7 @@
 
 #include "backend/memory.h"
 #include "gpu/device.h"
+#include "gpu/heap.h"
 
 using at::native::mps::DynamicMetalShaderLibrary;
 using at::native::mps::MetalKernelFunction;
@@ -70,8 +71,15 @@ Opaque& made(Opaque* handle, const char* what) {
 
 MetalKernelFunction& launch_of(AOTIMetalKernelFunctionHandle function) { return made(function, "Metal kernel").launch; }
 
-// Where a Mac has a buffer, there is memory here.
-std::byte* memory_of(void* buffer) { return static_cast<std::byte*>(&made(static_cast<std::byte*>(buffer), "buffer")); }
+// Where a Mac has a buffer, there is memory here: `bytes` of it from `offset` on, which are about to be written.
+std::byte* room_in(void* buffer, std::size_t offset, std::size_t bytes) {
+  auto* memory = &made(static_cast<std::byte*>(buffer), "buffer");
+  // Constants are replaced by all of the storage that a tensor lies in, which may be more than there is room for.
+  const std::size_t room = in_heap(memory) ? gpu::Heap::requested(memory) : offset + bytes;
+  TORCH_CHECK(offset <= room && bytes <= room - offset, "AOTInductor writes ", bytes, " bytes at ", offset,
+              " into a buffer of ", room);
+  return memory + offset;
+}
 
 }  // namespace
 }  // namespace anymps::backend
@@ -150,13 +158,16 @@ AOTITorchError aoti_torch_mps_free(void* ptr) {
 
 AOTITorchError aoti_torch_mps_memcpy(void* buffer, size_t constant_offset, size_t bytes_read, size_t data_size,
                                      uint8_t* constants_start) {
-  return guarded([&] { std::memcpy(memory_of(buffer) + constant_offset, constants_start + bytes_read, data_size); });
+  return guarded(
+      [&] { std::memcpy(room_in(buffer, constant_offset, data_size), constants_start + bytes_read, data_size); });
 }
 
 AOTITorchError aoti_torch_mps_copy_buffer(void* src_buffer, void* dst_buffer, size_t data_size, size_t src_offset,
                                           size_t dst_offset) {
-  return guarded(
-      [&] { std::memcpy(memory_of(dst_buffer) + dst_offset, memory_of(src_buffer) + src_offset, data_size); });
+  return guarded([&] {
+    const auto* from = &made(static_cast<const std::byte*>(src_buffer), "buffer");
+    std::memcpy(room_in(dst_buffer, dst_offset, data_size), from + src_offset, data_size);
+  });
 }
 
 void aoti_torch_mps_shared_callback(AOTIMetalKernelFunctionHandle func, void* user_data) {

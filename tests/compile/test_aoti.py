@@ -134,6 +134,27 @@ def test_an_error_that_generated_code_passes_over_is_found_by_the_next_synchroni
     torch.mps.synchronize()
 
 
+def test_constants_stay_within_their_buffer(shim):
+    """PyTorch replaces a constant by all of the storage that a tensor lies in, however little of it is the tensor."""
+    before = torch.mps.current_allocated_memory()
+    buffer = ctypes.c_void_p()
+    assert shim.aoti_torch_mps_malloc(ctypes.byref(buffer), ctypes.c_size_t(128)) == 0
+    assert torch.mps.current_allocated_memory() > before
+    given = torch.arange(64, dtype=torch.uint8)
+
+    def copy(offset: int, begin: int, count: int) -> int:
+        start = ctypes.c_void_p(given.data_ptr())
+        return shim.aoti_torch_mps_memcpy(buffer, *map(ctypes.c_size_t, (offset, begin, count)), start)
+
+    assert copy(64, 4, 60) == 0
+    assert (ctypes.c_uint8 * 60).from_address(buffer.value + 64)[:] == list(range(4, 64))
+    assert copy(96, 0, 64) != 0
+    with pytest.raises(RuntimeError, match="writes 64 bytes at 96 into a buffer of 128"):
+        torch.mps.synchronize()
+    assert shim.aoti_torch_mps_free(buffer) == 0
+    assert torch.mps.current_allocated_memory() == before
+
+
 def test_threads_may_share_a_kernel(shim):
     """As those of one model do. Between any two of these calls another thread may take its turn."""
     source = b"kernel void put(device long* out, constant long& value, uint i [[thread_position_in_grid]])"
