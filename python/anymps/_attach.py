@@ -81,6 +81,7 @@ def attach() -> None:
         "_mps_stopCapture",
     ):
         setattr(core, name, getattr(module, name))
+    core._aoti.AOTIModelContainerRunnerMps = module.AOTIModelContainerRunnerMps
     torch.UntypedStorage.__new__ = staticmethod(_storage_constructor(module))
     torch.backends.mps.is_available.cache_clear()
     _capture.attach()

@@ -13,6 +13,7 @@
 #include "backend/details.h"
 #include "backend/mps_log.h"
 #include "backend/profile_log.h"
+#include "backend/python_aoti.h"
 #include "backend/python_call_site.h"
 #include "backend/python_check.h"
 #include "backend/python_memory.h"
@@ -105,5 +106,6 @@ PYBIND11_MODULE(_C, m) {
   ab::bind_call_site(m);
   ab::bind_check(m);
   ab::bind_shaders(m);
+  ab::bind_aoti(m);
   ab::bind_memory(m);
 }

@@ -59,6 +59,7 @@ void register_device() {
     register_profiler_track();
     stand_in_for_cuda();
     register_hooks();
+    register_aoti_runner();
     static auto* const any = new torch::Library(torch::Library::IMPL, "_", c10::DispatchKey::MPS, __FILE__, __LINE__);
     register_fallback(*any);
     torch::Library& mps = library_for(c10::DispatchKey::MPS);

@@ -13,6 +13,7 @@ void register_executor();
 void register_hooks();
 void register_guard();
 void register_profiler_track();
+void register_aoti_runner();
 void register_fallback(torch::Library& every_operator);
 void register_permanent_fallbacks(torch::Library& aten);
 // One operator: as those that PyTorch's MPS backend lacks, or as those that it sends to the CPU without being asked.

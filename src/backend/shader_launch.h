@@ -6,6 +6,7 @@
 #include <c10/metal/error.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -19,7 +20,7 @@ namespace anymps::backend {
 struct PipelineHandle {
   std::shared_ptr<metal::Pipeline> pipeline;
   std::shared_ptr<metal::LoadedLibrary> library;  // where it comes from; a kernel may outlive its library's object
-  unsigned uses = 1;
+  std::atomic<unsigned> uses = 1;                 // threads that run one kernel each count themselves
 };
 
 struct LibraryHandle {

@@ -15,7 +15,7 @@ def test_the_example_trains(tmp_path):
         ["cmake", "-S", EXAMPLE, "-B", tmp_path, f"-DTorch_DIR={prefix}/Torch", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"],
         check=True,
     )
-    subprocess.run(["cmake", "--build", tmp_path], check=True)
+    subprocess.run(["cmake", "--build", tmp_path, "--target", "anymps_example"], check=True)
     out = subprocess.run(
         [tmp_path / "anymps_example", anymps.library_path()], check=True, capture_output=True, text=True
     ).stdout
