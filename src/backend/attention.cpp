@@ -90,11 +90,13 @@ at::Tensor scaled_dot_product_attention(const at::Tensor& query, const at::Tenso
                                         const std::optional<at::Tensor>& mask, double dropout, bool causal,
                                         std::optional<double> scale, bool grouped) {
   check_arguments(query, key, value, mask);
-  if (value.numel() == 0 || query.size(-2) == 0) {
-    std::vector<std::int64_t> shape = query.sizes().vec();
-    shape.back() = value.size(-1);
+  // Sizes may be symbols of a compiler, which are not asked for their values: a size that may be zero counts as
+  // another.
+  if (TORCH_GUARD_OR_FALSE(value.sym_numel().sym_eq(0)) || TORCH_GUARD_OR_FALSE(query.sym_size(-2).sym_eq(0))) {
+    std::vector<c10::SymInt> shape = query.sym_sizes().vec();
+    shape.back() = value.sym_size(-1);
     // Adding nothing of each input keeps all three in the graph, with gradients of zero.
-    return at::zeros(shape, query.options()) + (query.sum() + key.sum() + value.sum()) * 0;
+    return at::zeros_symint(shape, query.options()) + (query.sum() + key.sum() + value.sum()) * 0;
   }
   std::optional<at::Tensor> additive = mask;
   if (mask && mask->defined()) additive = as_additive(*mask, query.scalar_type());

@@ -5,6 +5,8 @@
 #include <ATen/ops/_fused_rms_norm_compositeimplicitautograd_dispatch.h>
 #include <torch/library.h>
 
+#include <vector>
+
 #include "backend/registration.h"
 
 namespace anymps::backend {
@@ -19,11 +21,14 @@ at::Tensor rms_norm(const at::Tensor& input, c10::SymIntArrayRef normalized_shap
                     const std::optional<at::Tensor>& weight, std::optional<double> epsilon) {
   const at::Tensor scale = weight.value_or(at::Tensor());
   at::native::_check_rms_norm_inputs_symint(input, normalized_shape, scale);
-  const auto shape = C10_AS_INTARRAYREF_SLOW(normalized_shape);
+  // Sizes may be symbols of a compiler. The composition asks only how many they are, so that it can do without.
+  const auto concrete = c10::asIntArrayRefSlowOpt(normalized_shape);
+  const std::vector<std::int64_t> shape =
+      concrete ? concrete->vec() : std::vector<std::int64_t>(normalized_shape.size(), -1);
   const bool wants_gradient =
       at::GradMode::is_enabled() && (input.requires_grad() || (scale.defined() && scale.requires_grad()));
-  const bool fused = scale.defined() && !wants_gradient && !is_channels_last(input) && !input.is_complex() &&
-                     scale.dtype() == input.dtype();
+  const bool fused = concrete && scale.defined() && !wants_gradient && !is_channels_last(input) &&
+                     !input.is_complex() && scale.dtype() == input.dtype();
   if (fused) return std::get<0>(at::_fused_rms_norm(input.contiguous(), shape, weight, epsilon));
   return std::get<0>(at::compositeimplicitautograd::_fused_rms_norm(input, shape, weight, epsilon));
 }

@@ -97,6 +97,25 @@ def test_one_compilation_serves_all_sizes():
     assert counter.frame_count == 1
 
 
+@pytest.mark.parametrize("with_gradient", [False, True])
+def test_operators_with_a_front_end_for_the_device_take_symbolic_sizes(with_gradient):
+    def heads(x, weight):
+        queries = F.rms_norm(x, x.shape[-1:], weight)
+        return F.scaled_dot_product_attention(queries, x, x, is_causal=True)
+
+    compiled = torch.compile(heads, fullgraph=True)
+    for length in (5, 9, 12):  # of which the second makes it a symbol
+        x, weight = rows(1, 2, length, 8), rows(8)
+        inputs = [value.to("mps").requires_grad_(with_gradient) for value in (x, weight)]
+        torch.testing.assert_close(compiled(*inputs).detach().cpu(), heads(x, weight), rtol=1e-4, atol=1e-5)
+
+    norm = torch.compile(lambda x, w: F.rms_norm(x, x.shape[-1:], w), fullgraph=True, dynamic=True)
+    for width in (5, 9):
+        x, weight = rows(3, width), rows(width)
+        found = norm(x.to("mps"), weight.to("mps").requires_grad_(with_gradient))
+        torch.testing.assert_close(found.detach().cpu(), F.rms_norm(x, [width], weight), rtol=1e-4, atol=1e-5)
+
+
 def test_adding_at_the_same_place_from_many_threads():
     index = torch.randint(0, 5, (4000,))
     assert_as_on_the_cpu(
