@@ -62,7 +62,14 @@ def main() -> int:
     options = parser.parse_args()
 
     # Graphs that were made with another build of the device must not come back from Inductor's cache.
-    env = dict(os.environ, OMP_NUM_THREADS="1", TORCHINDUCTOR_FORCE_DISABLE_CACHES="1", PYTHONWARNINGS="ignore")
+    # One family has an operator that a Mac lacks.
+    env = dict(
+        os.environ,
+        OMP_NUM_THREADS="1",
+        TORCHINDUCTOR_FORCE_DISABLE_CACHES="1",
+        PYTORCH_ENABLE_MPS_FALLBACK="1",
+        PYTHONWARNINGS="ignore",
+    )
     models = list_models(options, env)
     if not models:
         raise SystemExit("no model matches")

@@ -52,7 +52,10 @@ def trained(item: str, compiled: Callable) -> dict[str, torch.Tensor]:
     torch.manual_seed(1)
     losses = losses_of(compiled)
     sum(losses).backward()
-    gradients = {f"gradient of {k}": p.grad for k, p in module.named_parameters() if p.grad is not None}
+    # A parameter that the loss does not depend on has none, or one of zeros: which is the compiler's choice.
+    gradients = {
+        f"gradient of {k}": torch.zeros_like(p) if p.grad is None else p.grad for k, p in module.named_parameters()
+    }
     torch.optim.SGD(module.parameters(), LEARNING_RATE).step()
     named = {f"loss {k}": loss for k, loss in enumerate(losses)} | gradients | module.state_dict()
     return {name: value.detach().cpu() for name, value in named.items()}
@@ -60,8 +63,6 @@ def trained(item: str, compiled: Callable) -> dict[str, torch.Tensor]:
 
 def largest_difference(expected: dict[str, torch.Tensor], found: dict[str, torch.Tensor]) -> tuple[float, str]:
     """(Of the largest element of its tensor, which tensor)."""
-    if expected.keys() != found.keys():
-        return float("inf"), f"only in one of them: {', '.join(sorted(expected.keys() ^ found.keys()))}"
     scale = max(float(v.abs().max()) for k, v in expected.items() if k.startswith("gradient") and v.numel())
     worst = (0.0, "")
     for name, value in expected.items():
