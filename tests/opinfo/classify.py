@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import functools
+from pathlib import Path
+
 AGREE = "agree"
 REFUSED_AS_EXPECTED = "refused-as-expected"
 UNEXPECTED_PASS = "unexpected-pass"  # a Mac refuses, we compute: a mismatch
@@ -12,13 +16,21 @@ CRASH = "crash"
 TIMEOUT = "timeout"
 MEMORY = "memory"
 SKIPPED = "skipped"
+INDUCTORS_OWN = "inductors-own"  # compiled: a fault of what Inductor writes, which a Mac shows as well
 
 GOOD = (AGREE, REFUSED_AS_EXPECTED)
 BAD = (DISAGREE, ERROR, CRASH, TIMEOUT, MEMORY, UNEXPECTED_PASS)
-NOT_COUNTED = (SKIPPED, EXPECTED_WRONG_NUMBER)
+NOT_COUNTED = (SKIPPED, EXPECTED_WRONG_NUMBER, INDUCTORS_OWN)
 
 
-def classify_compiled(expectation, ran) -> tuple[str, str]:
+@functools.cache
+def inductors_own() -> dict[str, str]:
+    """Why, by operator: from inductors_own.tsv."""
+    with open(Path(__file__).with_name("inductors_own.tsv"), newline="") as file:
+        return {line["op"]: line["why"] for line in csv.DictReader(file, delimiter="\t")}
+
+
+def classify_compiled(op: str, expectation, ran) -> tuple[str, str]:
     """For torch.compile, which often makes an operator that a Mac lacks of others that it has."""
     import compare
     import expectations
@@ -28,11 +40,14 @@ def classify_compiled(expectation, ran) -> tuple[str, str]:
     if ran.what == compare.NOTHING:
         return SKIPPED, ran.detail
     if ran.what == compare.RAISED:
-        refused = expectation.kind == expectations.REFUSES
-        return (REFUSED_AS_EXPECTED, ran.exception) if refused else (ERROR, f"{ran.exception} {ran.detail}")
-    if expectation.kind == expectations.OTHER_NUMBER:
+        if expectation.kind == expectations.REFUSES:
+            return REFUSED_AS_EXPECTED, ran.exception
+        bad = ERROR, f"{ran.exception} {ran.detail}"
+    elif expectation.kind == expectations.OTHER_NUMBER:
         return EXPECTED_WRONG_NUMBER, expectation.why
-    return DISAGREE, ran.detail
+    else:
+        bad = DISAGREE, ran.detail
+    return (INDUCTORS_OWN, inductors_own()[op]) if op in inductors_own() else bad
 
 
 def classify(expectation, ran, operator_is_missing: bool) -> tuple[str, str]:

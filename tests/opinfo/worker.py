@@ -42,7 +42,7 @@ def main() -> None:
             return {"outcome": classify.SKIPPED, "detail": expectation.why}
         ran = compare.run(pair, known.op(pair), expectation, options.device, options.compiled)
         if options.compiled:
-            outcome, detail = classify.classify_compiled(expectation, ran)
+            outcome, detail = classify.classify_compiled(pair.op, expectation, ran)
         else:
             outcome, detail = classify.classify(expectation, ran, known.is_missing(pair))
         return {"outcome": outcome, "detail": detail, "how": ran.what}
