@@ -1,11 +1,11 @@
-"""How long one small Metal kernel takes from its source until it can be launched, against `clang++-19 -O2 -c` of the same
-kernel as C++, in one run.
+"""How long one small Metal kernel takes from its source until it can be launched, against `clang++-19 -O2 -c` of the
+same kernel as C++, in one run.
 
     python bench/compile_latency.py               10 rounds
     python bench/compile_latency.py --rounds 40   narrower intervals
 
-A round is, for each kernel: a process with an empty cache (cold), clang, and a process with the cache that the first one
-left (disk). A process has imported torch and used the device before its clock starts; it compiles two kernels that
+A round is, for each kernel: a process with an empty cache (cold), clang, and a process with the cache that the first
+one left (disk). A process has imported torch and used the device before its clock starts; it compiles two kernels that
 differ by a constant: the first of a process also opens LLVM, the next does not. The clock counts processor time, since
 all of this is one thread's work and the machine may be shared.
 
@@ -94,7 +94,7 @@ def compile_two(kernel: str) -> list[float]:
         source = with_constant(KERNELS[kernel][0], number)
         began = time.process_time()
         library = torch.mps.compile_shader(source)
-        library.k  # noqa: B018: makes it ready
+        getattr(library, "k")  # noqa: B009 - this makes it ready
         times.append(time.process_time() - began)
     return times
 

@@ -6,7 +6,9 @@ import sys
 
 SCRIPT = """
 import torch
-library = torch.mps.compile_shader("kernel void k(device float* x, uint i [[thread_position_in_grid]]) { x[i] = metal::exp(x[i]); }")
+library = torch.mps.compile_shader(
+    "kernel void k(device float* x, uint i [[thread_position_in_grid]]) { x[i] = metal::exp(x[i]); }"
+)
 x = torch.zeros(4, device="mps")
 library.k(x)
 print(x.tolist())
