@@ -48,6 +48,17 @@ def geomean(ratios: list[Ratio]) -> float:
     return math.exp(sum(math.log(r.median) for r in ratios) / len(ratios))
 
 
+def geomean_ratio(groups: list[list[float]], seed: int = 0) -> Ratio:
+    """The geometric mean of the groups' medians; each group's ratios are resampled within it."""
+    rng = random.Random(seed)
+
+    def mean(samples: list[list[float]]) -> float:
+        return statistics.geometric_mean([statistics.median(sample) for sample in samples])
+
+    means = sorted(mean([rng.choices(group, k=len(group)) for group in groups]) for _ in range(RESAMPLES))
+    return Ratio(mean(groups), means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES)])
+
+
 def _bootstrap(values: list[float], seed: int) -> tuple[float, float]:
     """The 95% percentile interval of the median."""
     rng = random.Random(seed)

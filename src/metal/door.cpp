@@ -1,12 +1,12 @@
 #include "metal/door.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
+#include <memory>
 #include <stdexcept>
 
 #include "gpu/executor.h"
 #include "metal/capture/writer.h"
+#include "metal/engine/kept_pipelines.h"
 #include "metal/engine/reports.h"
 #include "metal/frontend/program.h"
 #include "metal/library/metallib_writer.h"
@@ -15,80 +15,67 @@
 namespace anymps::metal {
 namespace {
 
-// Keeps the pipelines that were asked for.
-class KeepingLibrary : public LoadedLibrary {
- public:
-  std::shared_ptr<Pipeline> pipeline(const std::string& kernel) override {
-    std::lock_guard lock(mutex_);
-    std::shared_ptr<Pipeline>& made = pipelines_[kernel];
-    if (!made) made = make(kernel);
-    return made;
-  }
-
- private:
-  virtual std::shared_ptr<Pipeline> make(const std::string& kernel) = 0;
-
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Pipeline>> pipelines_;
-};
-
-class LibraryOfBytes final : public KeepingLibrary {
+class LibraryOfBytes final : public LoadedLibrary {
  public:
   explicit LibraryOfBytes(std::span<const std::byte> bytes)
-      : library_(Metallib::from_bytes({bytes.begin(), bytes.end()})) {}
+      : library_(std::make_shared<Metallib>(Metallib::from_bytes({bytes.begin(), bytes.end()}))),
+        pipelines_(names_of(*library_), [library = library_](const std::string& kernel, Engine engine) {
+          return engine(*library->find(kernel), {});
+        }) {}
 
-  std::vector<std::string> kernels() const override {
-    std::vector<std::string> names;
-    for (const FunctionEntry& function : library_.functions()) {
-      if (function.type == FunctionType::kKernel) names.push_back(function.name);
-    }
-    return names;
-  }
-  bool has(const std::string& kernel) const override {
-    const FunctionEntry* function = library_.find(kernel);
-    return function != nullptr && function->type == FunctionType::kKernel;
-  }
+  std::vector<std::string> kernels() const override { return names_of(*library_); }
+  bool has(const std::string& kernel) const override { return is_kernel(library_->find(kernel)); }
+  std::shared_ptr<Pipeline> pipeline(const std::string& kernel) override { return pipelines_.get(kernel); }
   std::vector<std::byte> metallib_of(const std::string& kernel) const override {
-    return write_metallib(std::span(&entry(kernel), 1));
+    const FunctionEntry* function = library_->find(kernel);
+    if (function == nullptr) throw std::invalid_argument("there is no kernel " + kernel);
+    return write_metallib(std::span(function, 1));
   }
   std::string_view source() const override { return {}; }
 
  private:
-  std::shared_ptr<Pipeline> make(const std::string& kernel) override { return make_chosen_pipeline(entry(kernel), {}); }
-  const FunctionEntry& entry(const std::string& kernel) const {
-    const FunctionEntry* function = library_.find(kernel);
-    if (function == nullptr) throw std::invalid_argument("there is no kernel " + kernel);
-    return *function;
+  static bool is_kernel(const FunctionEntry* function) {
+    return function != nullptr && function->type == FunctionType::kKernel;
+  }
+  static std::vector<std::string> names_of(const Metallib& library) {
+    std::vector<std::string> names;
+    for (const FunctionEntry& function : library.functions()) {
+      if (is_kernel(&function)) names.push_back(function.name);
+    }
+    return names;
   }
 
-  const Metallib library_;
+  const std::shared_ptr<const Metallib> library_;
+  engine::KeptPipelines pipelines_;
 };
 
-class LibraryOfSource final : public KeepingLibrary {
+class LibraryOfSource final : public LoadedLibrary {
  public:
-  LibraryOfSource(std::string_view source, const frontend::SourceOptions& options) : program_(source, options) {}
+  LibraryOfSource(std::string_view source, const frontend::SourceOptions& options)
+      : program_(std::make_shared<frontend::Program>(source, options)),
+        pipelines_(program_->kernels(), [program = program_](const std::string& kernel, Engine engine) {
+          const std::vector<std::byte> air = program->air_of(kernel);
+          FunctionEntry function;
+          function.name = kernel;
+          function.bitcode = air;
+          return engine(function, {});
+        }) {}
 
-  std::vector<std::string> kernels() const override { return program_.kernels(); }
+  std::vector<std::string> kernels() const override { return program_->kernels(); }
   bool has(const std::string& kernel) const override {
-    return std::ranges::find(program_.kernels(), kernel) != program_.kernels().end();
+    return std::ranges::find(program_->kernels(), kernel) != program_->kernels().end();
   }
+  std::shared_ptr<Pipeline> pipeline(const std::string& kernel) override { return pipelines_.get(kernel); }
   std::vector<std::byte> metallib_of(const std::string& kernel) const override {
-    const std::vector<std::byte> air = program_.air_of(kernel);
+    const std::vector<std::byte> air = program_->air_of(kernel);
     const FunctionEntry function = entry_of(kernel, air);
     return write_metallib(std::span(&function, 1));
   }
-  std::string_view source() const override { return program_.source(); }
+  std::string_view source() const override { return program_->source(); }
 
  private:
-  std::shared_ptr<Pipeline> make(const std::string& kernel) override {
-    const std::vector<std::byte> air = program_.air_of(kernel);
-    FunctionEntry function;
-    function.name = kernel;
-    function.bitcode = air;
-    return make_chosen_pipeline(function, {});
-  }
-
-  const frontend::Program program_;
+  const std::shared_ptr<const frontend::Program> program_;
+  engine::KeptPipelines pipelines_;
 };
 
 class OurDoor final : public Door {

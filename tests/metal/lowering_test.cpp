@@ -25,6 +25,7 @@
 #include "metal/lower/alike_cases.h"
 #include "metal/lower/bodies.h"
 #include "metal/lower/dispatch.h"
+#include "metal/lower/once.h"
 #include "metal/lower/optimiser.h"
 #include "metal/lower/side_by_side.h"
 #include "metal/lower/simd_parts.h"
@@ -95,6 +96,12 @@ const std::map<std::string, Pass>& passes() {
        [](llvm::Module& module) {
          constexpr std::byte kZero{0};
          set_known_bytes(*module.getFunction("k"), kBufferAndPosition, {{0, {std::byte{7}, kZero, kZero, kZero}}});
+       }},
+      {"once",
+       [](llvm::Module& module) {
+         const auto target = with_fused_multiply_add();
+         Optimiser optimiser(*target, /*soon=*/false);
+         compute_once(*module.getFunction("k"), kBufferAndPosition, optimiser);
        }},
       {"simd-prepare",
        [](llvm::Module& module) {

@@ -358,6 +358,60 @@ TEST(Simd, NothingIsReadBehindTheLastPage) {
   munmap(mapped, 3 * page);
 }
 
+// Whole simdgroups along y, not whole ones, threadgroups that end early, and some that have a depth.
+const std::vector<Shape> kColumns = {{{3, 1024, 1}, {1, 1024, 1}}, {{5, 100, 1}, {1, 100, 1}}, {{2, 96, 1}, {1, 32, 1}},
+                                     {{4, 70, 1}, {1, 64, 1}},     {{2, 33, 1}, {1, 33, 1}},   {{4, 64, 2}, {1, 32, 1}},
+                                     {{1, 64, 2}, {1, 32, 2}},     {{3, 7, 1}, {1, 7, 1}}};
+
+TEST(Simd, ThreadgroupsOfOneColumn) {
+  agree(R"(#include <metal_stdlib>
+  kernel void k(device uint* out, device uint* in, constant uint& count, uint3 i [[thread_position_in_grid]],
+                uint3 n [[threads_per_grid]], uint3 within [[thread_position_in_threadgroup]],
+                uint3 group [[threadgroup_position_in_grid]], uint index [[thread_index_in_threadgroup]],
+                uint lane [[thread_index_in_simdgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]],
+                uint3 size [[threads_per_threadgroup]]) {
+    threadgroup uint shared[1024];
+    uint at = i.x + n.x * (i.y + n.y * i.z);
+    shared[index] = in[at];
+    metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup);
+    uint other = shared[(index + 1) % (size.x * size.y * size.z)];
+    out[at] = metal::simd_sum(other) + within.y * 3 + within.z * 5 + group.x * 7 + group.y * 11 + lane * 13 +
+              simdgroup * 17;
+  })",
+        kColumns);
+}
+
+// A sum that each thread makes of all, before its array is written again, and one in a loop.
+TEST(Simd, WhatAllThreadsComputeAlike) {
+  for (const std::vector<Shape>& shapes : {kColumns, kRows}) {
+    agree(R"(#include <metal_stdlib>
+    uint sum_of(threadgroup uint* all, uint size) {
+      metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup);
+      uint sum = all[0];
+      for (uint i = 1; i < size; ++i) sum = sum * 3 + all[i];
+      metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup);
+      return sum;
+    }
+    kernel void k(device uint* out, device uint* in, constant uint& count, uint3 i [[thread_position_in_grid]],
+                  uint3 n [[threads_per_grid]], uint index [[thread_index_in_threadgroup]],
+                  uint3 size [[threads_per_threadgroup]]) {
+      threadgroup uint shared[1024];
+      uint at = i.x + n.x * (i.y + n.y * i.z);
+      uint threads = size.x * size.y * size.z;
+      shared[index] = in[at];
+      uint first = sum_of(shared, threads);
+      shared[index] = in[at] + first;
+      uint second = sum_of(shared, threads);
+      for (uint round = 0; round < 3; ++round) {
+        shared[index] = second + round + index;
+        second ^= sum_of(shared, threads);
+      }
+      out[at] = first + second;
+    })",
+          shapes);
+  }
+}
+
 // Forms for values that come again: the right one for each launch, and none for what is not the launch's own.
 TEST(Simd, ValuesThatComeAgain) {
   const Kernel kernel(

@@ -1,4 +1,8 @@
-// One thread beside the program's, for work that nobody waits for.
+// Threads beside the program's, for what may be done before somebody waits for it.
+//
+// When the process ends, what has begun is finished, since nothing can stop it, and the rest is left. A fork waits
+// until nothing runs, because the child would inherit the compiler's locks as they are; both go on with what was asked
+// for.
 #pragma once
 
 #include <functional>
@@ -6,8 +10,12 @@
 
 namespace anymps::metal::engine {
 
-// Runs `work` some time, after what was asked for before. What it throws is in the future. In a process that was forked
-// since the thread began there is none: the work is done at once.
-std::shared_future<void> in_background(std::function<void()> work);
+enum class Need {
+  kSoon,      // will be waited for: on as many threads as kernels run on
+  kWhenever,  // when nothing is needed soon; one at a time
+};
+
+// Runs `work` some time, after what was asked for before with the same need. What it throws is in the future.
+std::shared_future<void> in_background(Need need, std::function<void()> work);
 
 }  // namespace anymps::metal::engine

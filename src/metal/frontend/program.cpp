@@ -20,14 +20,14 @@ std::string text_of(const SourceOptions& options) {
   return text;
 }
 
-gpu::Blob cached(const char* kind, const std::string& source, const std::string& how,
+gpu::Digest digest_of(const std::string& source) {
+  return gpu::Sha256().update(std::as_bytes(std::span(source.data(), source.size()))).finish();
+}
+
+gpu::Blob cached(const char* kind, const gpu::Digest& source, const std::string& how,
                  const std::function<gpu::Blob()>& make) {
   static const std::string version = gpu::version_of_code(reinterpret_cast<const void*>(&text_of)) + hash_of_headers();
-  const gpu::CacheKey key({.kind = kind,
-                           .input = std::as_bytes(std::span(source.data(), source.size())),
-                           .options = how,
-                           .target = "air",
-                           .version = version});
+  const gpu::CacheKey key({.kind = kind, .input = source, .options = how, .target = "air", .version = version});
   return gpu::compile_cache().get_or_make(key, make);
 }
 
@@ -64,7 +64,8 @@ Unpacked unpack(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Program::Program(std::string_view source, SourceOptions options) : source_(source), options_(std::move(options)) {
+Program::Program(std::string_view source, SourceOptions options)
+    : source_(source), digest_(digest_of(source_)), options_(std::move(options)) {
   const gpu::Blob blob = compiled();
   Unpacked unpacked = unpack(blob.bytes());
   kernels_ = std::move(unpacked.kernels);
@@ -78,7 +79,7 @@ gpu::Blob Program::compiled() const {
     const std::string packed = pack(compile_source(source_, options_));
     return gpu::Blob::copy_of(std::as_bytes(std::span(packed.data(), packed.size())));
   };
-  return options_.folders.empty() ? cached("metal-program", source_, text_of(options_), make) : make();
+  return options_.folders.empty() ? cached("metal-program", digest_, text_of(options_), make) : make();
 }
 
 std::vector<std::byte> Program::air_of(const std::string& kernel) const {
@@ -86,7 +87,7 @@ std::vector<std::byte> Program::air_of(const std::string& kernel) const {
     const gpu::Blob program = compiled();
     return gpu::Blob::copy_of(extract_kernel(unpack(program.bytes()).module, kernel));
   };
-  const gpu::Blob air = kept_ ? make() : cached("metal-kernel", source_, text_of(options_) + "\n" + kernel, make);
+  const gpu::Blob air = kept_ ? make() : cached("metal-kernel", digest_, text_of(options_) + "\n" + kernel, make);
   return {air.bytes().begin(), air.bytes().end()};
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu/blob.h"
+#include "gpu/sha256.h"
 #include "metal/frontend/source.h"
 
 namespace anymps::metal::frontend {
@@ -28,6 +29,7 @@ class Program {
   gpu::Blob compiled() const;
 
   std::string source_;
+  gpu::Digest digest_;  // of the source: each kernel's name in the cache has it
   SourceOptions options_;
   std::optional<gpu::Blob> kept_;  // where folders are included from, whose files may change
   std::vector<std::string> kernels_;

@@ -10,6 +10,7 @@
 #include "metal/lower/alike_cases.h"
 #include "metal/lower/bodies.h"
 #include "metal/lower/early_constants.h"
+#include "metal/lower/once.h"
 #include "metal/lower/optimiser.h"
 
 namespace anymps::metal::lower {
@@ -57,6 +58,8 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   optimiser.flatten(module);
   const char* reason = nullptr;
   if (!narrow_matrices(*kernel, reason)) return refused(std::string("8x8 matrices: ") + reason);
+
+  if (!options.validate) compute_once(*kernel, parameters, optimiser);
 
   Lowered lowered;
   lowered.meets = meetings_of(module).any();

@@ -84,7 +84,8 @@ class SimdMaker {
         meetings_(meetings_of(module)),
         meets_(meetings_.any()),
         lanes_(count_lanes(simdgroups)),
-        some_(simdgroups == Simdgroups::kAny),
+        some_(simdgroups == Simdgroups::kAny || simdgroups == Simdgroups::kAnyColumn),
+        column_(simdgroups == Simdgroups::kColumn || simdgroups == Simdgroups::kAnyColumn),
         folded_(simdgroups != Simdgroups::kWhole && lanes_ == engine::kLanes) {}
 
   SimdRun make() {
@@ -165,7 +166,8 @@ class SimdMaker {
     if (!meets_) return suits;
     // Waiting costs the same for many lanes as for few.
     const bool much = many || kernel_->getInstructionCount() > kShort;
-    const bool in_rows = simdgroups == Simdgroups::kShort || simdgroups == Simdgroups::kWhole;
+    const bool in_rows =
+        simdgroups == Simdgroups::kShort || simdgroups == Simdgroups::kWhole || simdgroups == Simdgroups::kColumn;
     return in_rows && (much || simdgroups == Simdgroups::kShort) ? std::min(kFewLanes, suits) : engine::kLanes;
   }
 
@@ -237,6 +239,13 @@ class SimdMaker {
     place.lane = lanes_ == engine::kLanes ? lane
                                           : b.CreateAdd(b.CreateURem(base, b.getInt32(engine::kLanes)), lane, "",
                                                         /*HasNUW=*/true, /*HasNSW=*/true);
+    if (column_) {
+      place.within = {b.getInt32(0), place.index, b.getInt32(0)};
+      for (unsigned i = 0; i < 3; ++i) place.position[i] = threads.first()[i];
+      place.position[1] = b.CreateAdd(b.CreateAdd(place.position[1], base, "", /*HasNUW=*/true), lane, "",
+                                      /*HasNUW=*/true);
+      return place;
+    }
     llvm::Value* index = folded_ ? place.index : base;
     place.within[0] = b.CreateURem(index, size[0]);
     if (!folded_) place.within[0] = whole(place.within[0]);
@@ -404,6 +413,7 @@ class SimdMaker {
   const bool meets_;
   const unsigned lanes_;
   const bool some_;    // lanes may be missing
+  const bool column_;  // a threadgroup is one column
   const bool folded_;  // lanes go over more than one row
   simd::Parts parts_;
   llvm::Function* one_ = nullptr;

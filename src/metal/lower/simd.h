@@ -27,8 +27,11 @@ enum class Simdgroups : std::uint8_t {
   kShort,   // as kFolded, but of rows of whole kFewLanes
   kFolded,  // whole simdgroups that go over more than one row of their threadgroup
   kAny,     // any threadgroups; the slowest
+  // Threadgroups of one column, as Inductor's reductions have them: threads lie side by side along y.
+  kColumn,     // of whole simdgroups
+  kAnyColumn,  // as kAny
 };
-inline constexpr std::size_t kKindsOfSimdgroups = 5;
+inline constexpr std::size_t kKindsOfSimdgroups = 7;
 
 // How the code is to be called.
 enum class SimdRun : std::uint8_t {
