@@ -99,7 +99,7 @@ build/registry/.ready: Makefile $(VENV)/.ready
 	$(PIP) install -q --target build/registry transformers
 	@touch $@
 
-test-full: test build/registry/.ready ## the above, every genuine kernel, PyTorch's own tests (TEST_MPS=path, TEST_PROFILER=folder), Perfetto
+test-full: test build/registry/.ready ## the above, every genuine kernel, PyTorch's own tests (TEST_MPS=path, TEST_PROFILER=folder, TEST_INDUCTOR=folder), compiled models, Perfetto
 	$(VENV)/bin/python tests/genuine/verify_all.py $(GENUINE) --table tests/genuine/verified-2.13.tsv
 	$(VENV)/bin/python tests/genuine/run.py $(GENUINE)/torch-2.13.0-0.metallib --jobs $(JOBS) --table tests/genuine/outcomes-2.13.tsv
 	$(VENV)/bin/python tests/genuine/run.py $(GENUINE)/torch-2.13.0-0.metallib --jobs $(JOBS) --engine coroutines \
@@ -108,7 +108,11 @@ test-full: test build/registry/.ready ## the above, every genuine kernel, PyTorc
 	  --jobs $(JOBS) --against tests/genuine/outcomes-2.13.tsv --sameness tests/genuine/from-source-2.13.tsv; fi
 	$(VENV)/bin/python tests/genuine/validate.py $(GENUINE)/torch-2.13.0-0.metallib --each 10
 	$(VENV)/bin/python tests/genuine/document.py > docs/genuine.md
-	ANYMPS_TEST_MPS=$(TEST_MPS) ANYMPS_TEST_PROFILER=$(TEST_PROFILER) $(VENV)/bin/python -m pytest tests/conformance
+	ANYMPS_TEST_MPS=$(TEST_MPS) ANYMPS_TEST_PROFILER=$(TEST_PROFILER) ANYMPS_TEST_INDUCTOR=$(TEST_INDUCTOR) \
+	  $(VENV)/bin/python -m pytest tests/conformance
+	TORCHINDUCTOR_FORCE_DISABLE_CACHES=1 $(VENV)/bin/python tests/opinfo/run.py --compiled 3 --jobs $(JOBS) --limit-s 200 \
+	  --against tests/opinfo/compiled-2.13.tsv
+	PYTHONPATH=build/registry $(VENV)/bin/python tests/compile/models.py --jobs $(JOBS) --table docs/compile-models.tsv
 	$(VENV)/bin/python tests/full/perfetto_page.py
 	$(VENV)/bin/python tests/full/check_page.py
 	PYTHONPATH=build/registry $(VENV)/bin/python tests/check/families.py --jobs $(JOBS) --table docs/check-families.tsv
