@@ -27,7 +27,8 @@ class FastForm {
       lower::LoweringOptions options = source->options;
       change(options);
       state_ = std::make_shared<State>();
-      done_ = in_background(Need::kWhenever, [state = state_, source, options] { state->pipeline = source->pipeline(options); });
+      done_ = in_background(Need::kWhenever,
+                            [state = state_, source, options] { state->pipeline = source->pipeline(options); });
     });
     if (get() != nullptr || done_.wait_for(patience) != std::future_status::ready) return;
     // What could not be made is null: the first form is there for it.

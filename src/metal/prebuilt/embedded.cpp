@@ -7,6 +7,7 @@
 
 // A file as bytes from NAME to NAME_end. Clang reads numbers in place, hence the alignment. The names are hidden rather
 // than local: to reach those, linkers for AArch64 share one entry of a table.
+// NOLINTBEGIN(bugprone-macro-parentheses,readability-identifier-naming): names of the assembler
 #define ANYMPS_EMBED(name, file)                                                             \
   asm(".section .rodata\n.balign 64\n"                                                       \
       ".globl " #name "\n.hidden " #name                                                     \
@@ -18,11 +19,12 @@
 
 ANYMPS_EMBED(anymps_prebuilt_headers, ANYMPS_PREBUILT_HEADERS);
 ANYMPS_EMBED(anymps_prebuilt_identity, ANYMPS_PREBUILT_IDENTITY);
+// NOLINTEND(bugprone-macro-parentheses,readability-identifier-naming)
 
 namespace anymps::metal::frontend {
 namespace {
 
-const bool offered = [] {
+[[maybe_unused]] const bool kOffered = [] {
   set_built_in_headers(std::string(anymps_prebuilt_identity, anymps_prebuilt_identity_end),
                        std::as_bytes(std::span(anymps_prebuilt_headers, anymps_prebuilt_headers_end)));
   return true;
