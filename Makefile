@@ -122,6 +122,8 @@ bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
 	$(VENV)/bin/python bench/metal_kernels.py $(GENUINE)
 	$(VENV)/bin/python bench/fast_kernels.py
 	$(VENV)/bin/python bench/metal_compile.py
+	$(VENV)/bin/python bench/compile_latency.py
+	$(VENV)/bin/python bench/compiled.py
 	$(VENV)/bin/python bench/import_time.py
 	$(VENV)/bin/python bench/trace_cost.py
 	$(VENV)/bin/python bench/trace_cost.py --check
