@@ -25,8 +25,12 @@ SAME, CLOSE, RANDOM, DIFFERS, RAISED, NOTHING = "same", "close", "random", "diff
 # Of compiled code: its kernels are its own, and sum in another order. (atol, rtol)
 COMPILED_TOLERANCES = (1e-5, 1e-4)
 
-# MPS computes these in float32 whatever the input; the CPU's half kernels are far less exact, and take a minute.
-WIDE_REFERENCE = ("grid_sampler_2d", "grid_sampler_3d")
+# MPS computes these in float32 whatever the input; the CPU's half kernels are far less exact, and some take a minute.
+WIDE_REFERENCE = (
+    "grid_sampler_2d",
+    "grid_sampler_3d",
+    *(f"nn.functional.conv{which}{n}d" for which in ("", "_transpose") for n in (1, 2, 3)),
+)
 
 
 @dataclasses.dataclass
