@@ -110,7 +110,7 @@ test-full: test build/registry/.ready ## the above, every genuine kernel, PyTorc
 	$(VENV)/bin/python tests/genuine/document.py > docs/genuine.md
 	ANYMPS_TEST_MPS=$(TEST_MPS) ANYMPS_TEST_PROFILER=$(TEST_PROFILER) ANYMPS_TEST_INDUCTOR=$(TEST_INDUCTOR) \
 	  $(VENV)/bin/python -m pytest tests/conformance
-	TORCHINDUCTOR_FORCE_DISABLE_CACHES=1 $(VENV)/bin/python tests/opinfo/run.py --compiled 3 --jobs $(JOBS) --limit-s 200 \
+	$(VENV)/bin/python tests/opinfo/run.py --compiled 3 --jobs $(JOBS) --limit-s 200 \
 	  --against tests/opinfo/compiled-2.13.tsv
 	PYTHONPATH=build/registry $(VENV)/bin/python tests/compile/models.py --jobs $(JOBS) --table docs/compile-models.tsv
 	$(VENV)/bin/python tests/full/perfetto_page.py

@@ -41,8 +41,7 @@ def list_models(options, env: dict[str, str]) -> list[str]:
     if options.models:
         models = [model for model in models if re.search(options.models, model)]
     if options.slice:
-        k, n = options.slice
-        models = models[k - 1 :: n]
+        models = models[options.slice]
     return models
 
 

@@ -62,8 +62,7 @@ def select(listing: dict[str, list[str]], options) -> dict[str, list[str]]:
         pattern = re.compile(options.tests)
         chosen = {c: [t for t in tests if pattern.search(f"{c}.{t}")] for c, tests in chosen.items()}
     if options.slice:
-        k, n = options.slice
-        flat = [(c, t) for c, tests in chosen.items() for t in tests][k - 1 :: n]
+        flat = [(c, t) for c, tests in chosen.items() for t in tests][options.slice]
         chosen = {c: [t for d, t in flat if d == c] for c in chosen}
     return {c: tests for c, tests in chosen.items() if tests}
 

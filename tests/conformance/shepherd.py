@@ -24,12 +24,12 @@ START_LIMIT_S = 300  # importing torch and its operator database; generous, sinc
 STDERR_TAIL = 2000
 
 
-def slice_of(text: str) -> tuple[int, int]:
+def slice_of(text: str) -> slice:
     """For the command line: "3/10" is every tenth item, from the third on."""
     k, n = map(int, text.split("/"))
     if not 1 <= k <= n:
         raise ValueError
-    return k, n
+    return slice(k - 1, None, n)
 
 
 class WorkerFailed(RuntimeError):

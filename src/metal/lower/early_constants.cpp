@@ -4,16 +4,15 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Instructions.h>
 
+#include "metal/air/signature.h"
 #include "metal/lower/bodies.h"
 
 namespace anymps::metal::lower {
 namespace {
 
-constexpr unsigned kConstantMemory = 2;
-
 bool reads_constants(const llvm::Instruction& instruction) {
   const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
-  return load != nullptr && load->isSimple() && load->getPointerAddressSpace() == kConstantMemory;
+  return load != nullptr && load->isSimple() && load->getPointerAddressSpace() == kConstantSpace;
 }
 
 // In front of `place`, which is in the kernel's first block.
