@@ -10,7 +10,8 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 DEBIAN := build-essential cmake ninja-build ccache git python3-dev python3-venv valgrind \
           libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libgtest-dev \
-          llvm-19 llvm-19-dev libclang-19-dev systemtap-sdt-dev
+          llvm-19 llvm-19-dev libclang-19-dev systemtap-sdt-dev \
+          libsqlite3-dev libarchive-dev libzstd-dev libacl1-dev openssh-client openssh-server
 DEBIAN_LINT := clang-format-19 clang-tidy-19
 DEBIAN_FUZZ := clang-19
 # How long `make fuzz` looks.
@@ -127,6 +128,8 @@ bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
 	$(VENV)/bin/python bench/import_time.py
 	$(VENV)/bin/python bench/trace_cost.py
 	$(VENV)/bin/python bench/trace_cost.py --check
+	$(VENV)/bin/python bench/trace_cost.py --lab
+	$(VENV)/bin/python bench/trace_cost.py --lab-lines
 	$(VENV)/bin/python bench/trace_writer.py
 
 lint: build/.debian-lint $(VENV)/.ready ## format and lint checks, changing nothing

@@ -1,15 +1,18 @@
-"""What `anymps trace` and `anymps check` cost a training step: with against without, in one run.
+"""What `anymps trace`, `anymps check` and the runbook's recorder cost a training step: with against without.
 
     python bench/trace_cost.py                  the table, of `anymps trace`
     python bench/trace_cost.py --check          the table, of `anymps check`
+    python bench/trace_cost.py --lab            the table, of the recorder of anymps sweep and the like
+    python bench/trace_cost.py --lab-lines      ... where it notes the source line of each step
     python bench/trace_cost.py --only CNN       workloads whose name contains this
     python bench/trace_cost.py --rounds 60      a narrower interval
     python bench/trace_cost.py --instructions   counts instead of times, under valgrind; some minutes
 
 Traced is what `anymps trace` sets: every operator, kernel and wait is written to a file; or what `anymps check` sets:
-every operator and copy is looked at. Untraced is a process without any of it. Tracing lasts as long as a process, so a
-pair is two processes that take turns: each round has each of them take some steps, in random order. The figure is the
-median of the rounds' ratios, the interval a bootstrap over pairs of processes. Times are processor time, one thread.
+every operator and copy is looked at; or what the runbook's commands set: each step is written down. Untraced is a
+process without any of it. Tracing lasts as long as a process, so a pair is two processes that take turns: each round
+has each of them take some steps, in random order. The figure is the median of the rounds' ratios, the interval a
+bootstrap over pairs of processes. Times are processor time, one thread.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ import instructions
 import stats
 
 HERE = Path(__file__).resolve().parent
-TARGETS = {"trace": 1.03, "check": 1.10}
+TARGETS = {"trace": 1.03, "check": 1.10, "lab": 1.03, "lab-lines": 1.10}
 PAIRS = 8
 ROUNDS = 12  # of each pair of processes
 ROUND_S = 0.1  # how long one side of one round should take
@@ -56,12 +59,16 @@ def traced_into(folder: str, verb: str) -> dict[str, str]:
     own = {
         "trace": {"ANYMPS_TRACE_CALLS": "1", "ANYMPS_TRACE_EVENTS": str(2**20)},
         "check": {"ANYMPS_CHECK": "1", "ANYMPS_TRACE_EVENTS": str(2**17)},
+        "lab": {"ANYMPS_LAB": folder},
+        "lab-lines": {"ANYMPS_LAB": folder, "ANYMPS_LAB_SPEC": '{"lines": true}'},
     }
     return {"ANYMPS_RUN": folder, "ANYMPS_REQUIRED": "1", **own[verb]}
 
 
-def events_in(folder: str) -> int:
+def events_in(folder: str, verb: str) -> int:
     """So that nothing is measured of a device that traces nothing."""
+    if verb.startswith("lab"):
+        return sum(len(file.read_bytes().splitlines()) for file in Path(folder).glob("*.jsonl"))
     files = list(Path(folder).glob("*.amt"))
     if not files:
         raise SystemExit("the traced process left no trace")
@@ -109,14 +116,14 @@ def measure(workload: str, verb: str, pairs_of_processes: int, rounds: int, rng:
                 running.callback(sides[name].close)
             steps = sides["untraced"].steps_of_a_round
             ratios = []
-            before = events_in(folder)
+            before = events_in(folder, verb)
             for _ in range(rounds):
                 seconds = {name: sides[name].seconds_a_step(steps) for name in rng.sample(sorted(sides), 2)}
                 ratios.append(seconds["traced"] / seconds["untraced"])
                 for name, value in seconds.items():
                     milliseconds[name].append(1e3 * value)
             groups.append(ratios)
-            events = (events_in(folder) - before) / (steps * rounds)
+            events = (events_in(folder, verb) - before) / (steps * rounds)
     ratio = stats.grouped_ratio(groups)
     return {
         "name": workload,
@@ -146,6 +153,10 @@ def main() -> int:
     parser.add_argument(
         "--check", dest="verb", action="store_const", const="check", default="trace", help="of `anymps check`"
     )
+    for verb in ("lab", "lab-lines"):
+        parser.add_argument(
+            f"--{verb}", dest="verb", action="store_const", const=verb, help="of the runbook's recorder"
+        )
     parser.add_argument("--only", default="", metavar="TEXT", help="workloads whose name contains this")
     parser.add_argument("--pairs", type=int, default=PAIRS, help=f"pairs of processes (default: {PAIRS})")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"rounds of a pair (default: {ROUNDS})")

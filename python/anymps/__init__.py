@@ -40,6 +40,15 @@ def _step_aside(reason: str) -> None:
 
 def _autoload() -> None:
     """Called by `import torch`."""
+    _load_device()
+    if os.environ.get("ANYMPS_LAB"):
+        # On a Mac, too: it records whichever device there is.
+        from anymps import _lab
+
+        _lab.install()
+
+
+def _load_device() -> None:
     asked = os.environ.get("ANYMPS")
     if asked == "0" or sys.platform == "darwin":
         return

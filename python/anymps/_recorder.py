@@ -12,6 +12,8 @@ import time
 from types import ModuleType
 from typing import Any
 
+from anymps import _lab
+
 # gpu::TraceKind
 _STEP = 1
 _EPOCH = 2
@@ -57,11 +59,13 @@ def _record(kind: int, name: str) -> None:
 def step() -> None:
     """Marks the end of a step, for loops that no optimiser drives. Does nothing outside of `anymps run`."""
     _record(_STEP, "step")
+    _lab.step()
 
 
 def epoch() -> None:
     """Marks the end of an epoch. Does nothing outside of `anymps run`."""
     _record(_EPOCH, "epoch")
+    _lab.epoch()
 
 
 def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:

@@ -67,12 +67,6 @@ struct CheckOptions {
   lab::CheckPolicy policy() const { return {strict, lab::severity_from(fail_on)}; }
 };
 
-// A notebook is run by a module of the package, cell by cell.
-std::vector<std::string> runnable(std::vector<std::string> command) {
-  if (command.front().ends_with(".ipynb")) command.insert(command.begin(), {"-m", "anymps._notebook"});
-  return lab::with_python(std::move(command));
-}
-
 bool can_write_all(const CheckOptions& options) {
   if (std::ranges::count(options.files, kStandardOutput) > 1) {
     lab::log().error("only one report can go to standard output (-)");
@@ -146,7 +140,7 @@ int check(const CheckOptions& options, const std::vector<std::string>& command) 
   const std::optional<lab::RunFolder> folder = folder_for(options);
   if (!folder) return kUsageError;
 
-  lab::ChildCommand child{runnable(command), {}};
+  lab::ChildCommand child{lab::with_python(command), {}};
   trace_into(child, folder->path());
   options.choice.put_into(child.environment);
   child.environment["ANYMPS_CHECK"] = options.stop_at_refusal ? "stop" : "1";

@@ -47,7 +47,7 @@ CommandLine cut_command(const CLI::App& app, const std::vector<std::string>& wor
 std::optional<std::string> unknown_verb(const CLI::App& app, const std::vector<std::string>& words) {
   const auto [verb, depth] = named_verb(app, words);
   const auto choices = verb->get_subcommands([](const CLI::App* sub) { return !sub->get_name().empty(); });
-  if (choices.empty()) return std::nullopt;
+  if (choices.empty() || (depth == words.size() && verb->get_require_subcommand_min() == 0)) return std::nullopt;
   std::string before = "anymps";
   for (std::size_t i = 0; i < depth; ++i) before += " " + words[i];
   if (depth == words.size()) {

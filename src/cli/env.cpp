@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "lab/json_text.h"
 #include "cli/verbs.h"
 #include "cli/version.h"
 #include "gpu/cache_folder.h"
@@ -15,18 +16,6 @@
 
 namespace anymps::cli {
 namespace {
-
-nlohmann::json json_of(const lab::Machine& machine) {
-  return {{"system", machine.system},
-          {"kernel", machine.kernel},
-          {"architecture", machine.architecture},
-          {"cpu", machine.cpu},
-          {"cores", machine.cores},
-          {"cores_allowed", machine.cores_allowed},
-          {"memory_bytes", machine.memory_bytes},
-          {"cgroup_limit_bytes",
-           machine.cgroup_limit_bytes ? nlohmann::json(*machine.cgroup_limit_bytes) : nlohmann::json()}};
-}
 
 void line(std::string_view label, std::string_view text) { fmt::print("{:<12} {}\n", label, text); }
 
@@ -69,7 +58,7 @@ void print_machine(const lab::Machine& machine) {
 int env(bool as_json) {
   const lab::Machine machine = lab::Machine::here();
   const auto variables = lab::telling_variables();
-  const nlohmann::json python = lab::ask_python(lab::find_python());
+  const nlohmann::json python = lab::ask_python({{lab::find_python()}, {}});
   const std::string cache = gpu::CacheFolder::of_this_user().path().string();
   if (as_json) {
     auto environment = nlohmann::json::object();
@@ -78,10 +67,10 @@ int env(bool as_json) {
                                 {"anymps", ANYMPS_VERSION},
                                 {"executable", lab::own_executable().string()},
                                 {"cache", cache},
-                                {"machine", json_of(machine)},
+                                {"machine", lab::to_json(machine)},
                                 {"python", python},
                                 {"environment", environment}};
-    fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}", lab::json_pages(all));
     return 0;
   }
   line("anymps", fmt::format("{} at {}", ANYMPS_VERSION, lab::own_executable().string()));

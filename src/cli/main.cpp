@@ -33,8 +33,13 @@ constexpr const char* kExamples = R"text(Examples:
   anymps trace train.py                     every operator and kernel: tables, and trace.json for Perfetto
   anymps replay 0000-step.gputrace          run a captured Metal launch again, and compare
   anymps size train.py                      on which Macs would the run fit?
+  anymps parity --no-dropout train.py       does it compute the same on cpu and mps, with the same seed?
+  anymps handoff pack -o train.tar.zst --owner ada -- python train.py   ... for another host
   anymps metal list kernels.metallib        what the functions of a Metal library ask for
   anymps coverage torch.linalg.eigh         in which releases of PyTorch it runs on MPS
+  anymps doctor                             is this machine and its Python ready for a training?
+  anymps log diff 3 7                       what changed between two runs, and what of it explains their figures
+  anymps report                             the newest runs of the logbook as one HTML page
   anymps env                                what a bug report needs
   anymps cache clear                        remove what can be made again
   eval "$(anymps completion bash)"          complete verbs and options with the tab key
@@ -68,8 +73,17 @@ int run(const std::vector<std::string>& words) {
   add_replay(app, chosen);
   add_coverage(app, chosen);
   add_size(app, chosen);
+  add_parity(app, chosen);
+  add_handoff(app, chosen);
   add_macs(app, chosen);
+  add_sweep(app, chosen);
+  add_plateau(app, chosen);
+  add_profile(app, chosen);
+  add_decide(app, chosen);
   add_metal(app, chosen);
+  add_doctor(app, chosen);
+  add_log(app, chosen);
+  add_report(app, chosen);
   add_env(app, chosen);
   add_cache(app, chosen);
   add_completion(app, chosen);

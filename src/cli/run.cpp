@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "lab/json_text.h"
 #include "cli/mac_choice.h"
 #include "cli/traced_run.h"
 #include "cli/verbs.h"
@@ -42,7 +43,7 @@ lab::ChildResult run_traced(const RunOptions& options, lab::ChildCommand& comman
 }
 
 std::string json_of(const lab::RunReport& report) {
-  return lab::to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return lab::json_pages(lab::to_json(report));
 }
 
 int run(const RunOptions& options, const std::vector<std::string>& command) {

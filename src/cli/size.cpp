@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "lab/json_text.h"
 #include "cli/mac_choice.h"
 #include "cli/traced_run.h"
 #include "cli/verbs.h"
@@ -165,7 +166,7 @@ int size(const SizeOptions& options, const std::vector<std::string>& command) {
   }
 
   lab::judge(report);
-  write_text(options.json, lab::to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  write_text(options.json, lab::json_pages(lab::to_json(report)));
   write_text(options.html, lab::size_html(report));
   fmt::print("{}", lab::size_screen(report, lab::Terminal::behind(STDOUT_FILENO)));
   return 0;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "lab/json_text.h"
 #include "cli/mac_choice.h"
 #include "cli/traced_run.h"
 #include "cli/verbs.h"
@@ -60,7 +61,7 @@ int trace(const TraceOptions& options, const std::vector<std::string>& command) 
   const std::string problem = lab::write_chrome_trace(traces, options.output);
   if (!problem.empty()) lab::log().error("{}", problem);
   const lab::TraceSummary summary = lab::summarise_trace(traces);
-  write_text(options.json, lab::to_json(summary).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  write_text(options.json, lab::json_pages(lab::to_json(summary)));
   if (!options.quiet) {
     const std::string screen = lab::trace_screen(summary, lab::Terminal::behind(STDERR_FILENO));
     std::fwrite(screen.data(), 1, screen.size(), stderr);

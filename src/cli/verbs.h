@@ -17,14 +17,23 @@ using Action = std::function<int(const std::vector<std::string>& command)>;
 
 constexpr int kUsageError = 2;
 
+void add_sweep(CLI::App& app, Action& chosen);
+void add_plateau(CLI::App& app, Action& chosen);
+void add_profile(CLI::App& app, Action& chosen);
+void add_decide(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
 void add_check(CLI::App& app, Action& chosen);
 void add_trace(CLI::App& app, Action& chosen);
 void add_replay(CLI::App& app, Action& chosen);
 void add_coverage(CLI::App& app, Action& chosen);
 void add_size(CLI::App& app, Action& chosen);
+void add_parity(CLI::App& app, Action& chosen);
+void add_handoff(CLI::App& app, Action& chosen);
 void add_macs(CLI::App& app, Action& chosen);
 void add_metal(CLI::App& app, Action& chosen);
+void add_doctor(CLI::App& app, Action& chosen);
+void add_log(CLI::App& app, Action& chosen);
+void add_report(CLI::App& app, Action& chosen);
 void add_env(CLI::App& app, Action& chosen);
 void add_cache(CLI::App& app, Action& chosen);
 void add_completion(CLI::App& app, Action& chosen);

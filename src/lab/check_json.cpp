@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lab/json_text.h"
+
 namespace anymps::lab {
 namespace {
 
@@ -59,7 +61,7 @@ std::string check_json(const CheckReport& report) {
       {"skipped_rules", report.skipped},
       {"caveats", run.caveats},
   };
-  return whole.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  return json_pages(whole);
 }
 
 }  // namespace anymps::lab

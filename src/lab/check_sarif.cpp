@@ -9,6 +9,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "lab/json_text.h"
+
 namespace anymps::lab {
 namespace {
 
@@ -88,7 +90,7 @@ std::string check_sarif(const CheckReport& report) {
          {"invocations", json::array({std::move(invocation)})},
          {"results", std::move(results)}}}},
   };
-  return whole.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  return json_pages(whole);
 }
 
 }  // namespace anymps::lab

@@ -11,7 +11,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <string_view>
+#include <thread>
 
 extern char** environ;
 
@@ -22,6 +24,7 @@ constexpr std::array kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 // Read by the signal handler, hence outside of any object.
 std::atomic<pid_t> running_child{0};
+std::atomic<bool> in_own_group{false};
 std::atomic<bool> asked_to_stop{false};
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 
@@ -40,7 +43,11 @@ void forward(int number, siginfo_t* info, void*) {
   const int saved = errno;
   asked_to_stop.store(true);
   const pid_t child = running_child.load();
-  if (child > 0 && !came_from_terminal(number, *info)) ::kill(child, number);
+  if (child > 0 && in_own_group.load()) {
+    ::kill(-child, number);
+  } else if (child > 0 && !came_from_terminal(number, *info)) {
+    ::kill(child, number);
+  }
   errno = saved;
 }
 
@@ -136,6 +143,66 @@ void wait_until_ended(pid_t child) {
   }
 }
 
+bool has_ended(pid_t child) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid == child;
+}
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kLook = std::chrono::milliseconds(20);
+// For a program to clean up after it was asked to end.
+constexpr auto kGrace = std::chrono::seconds(5);
+
+// Whether the watch ended it.
+bool watch_until_ended(pid_t child, const ChildWatch& watch) {
+  bool by_watch = false;
+  std::optional<Clock::time_point> asked;
+  while (!has_ended(child)) {
+    if (!asked && (asked_to_stop.load() || watch(child))) {
+      by_watch = !asked_to_stop.load();
+      if (by_watch) ::kill(-child, SIGTERM);
+      asked = Clock::now();
+    }
+    if (asked && Clock::now() - *asked > kGrace) ::kill(-child, SIGKILL);
+    std::this_thread::sleep_for(kLook);
+  }
+  ::kill(-child, SIGKILL);  // what it left behind
+  return by_watch;
+}
+
+int spawned(const ChildCommand& command, const posix_spawn_file_actions_t& actions, const SignalForwarding& forwarding,
+            bool own_group, pid_t& child) {
+  std::vector<std::string> words = command.words;
+  std::vector<std::string> environment = merged_environment(command.environment);
+  const std::vector<char*> argv = pointers_to(words);
+  const std::vector<char*> envp = pointers_to(environment);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &forwarding.mask_before());
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           static_cast<short>(POSIX_SPAWN_SETSIGMASK | (own_group ? POSIX_SPAWN_SETPGROUP : 0)));
+  const int error = ::posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), envp.data());
+  posix_spawnattr_destroy(&attributes);
+  return error;
+}
+
+void reap(pid_t child, Clock::time_point start, ChildResult& result) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  result.interrupted = asked_to_stop.load();
+  if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+}
+
+void not_started(int error, ChildResult& result) {
+  result.start_errno = error;
+  result.start_error = std::strerror(error);
+}
+
 }  // namespace
 
 int ChildResult::status() const {
@@ -145,19 +212,13 @@ int ChildResult::status() const {
 
 ChildResult run_child(const ChildCommand& command, ChildOutput output) {
   ChildResult result;
-  std::vector<std::string> words = command.words;
-  std::vector<std::string> environment = merged_environment(command.environment);
-  const std::vector<char*> argv = pointers_to(words);
-  const std::vector<char*> envp = pointers_to(environment);
-
   std::array<int, 2> pipe_ends = {-1, -1};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   if (output == ChildOutput::kToError) posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   if (output == ChildOutput::kCapture) {
     if (::pipe(pipe_ends.data()) != 0) {
-      result.start_errno = errno;
-      result.start_error = std::strerror(errno);
+      not_started(errno, result);
       posix_spawn_file_actions_destroy(&actions);
       return result;
     }
@@ -166,21 +227,14 @@ ChildResult run_child(const ChildCommand& command, ChildOutput output) {
   }
 
   SignalForwarding forwarding;
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setsigmask(&attributes, &forwarding.mask_before());
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   pid_t child = 0;
-  const int error = ::posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), envp.data());
+  const int error = spawned(command, actions, forwarding, false, child);
   posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
   if (pipe_ends[1] >= 0) ::close(pipe_ends[1]);
   if (error != 0) {
     if (pipe_ends[0] >= 0) ::close(pipe_ends[0]);
-    result.start_errno = error;
-    result.start_error = std::strerror(error);
+    not_started(error, result);
     return result;
   }
 
@@ -191,13 +245,33 @@ ChildResult run_child(const ChildCommand& command, ChildOutput output) {
   }
   wait_until_ended(child);
   forwarding.hold();
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  reap(child, start, result);
+  return result;
+}
+
+ChildResult run_child_watched(const ChildCommand& command, const std::string& output_path, const ChildWatch& watch) {
+  ChildResult result;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+
+  SignalForwarding forwarding;
+  const auto start = Clock::now();
+  pid_t child = 0;
+  const int error = spawned(command, actions, forwarding, true, child);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    not_started(error, result);
+    return result;
   }
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  result.interrupted = asked_to_stop.load();
-  if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
-  if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+  in_own_group.store(true);
+  forwarding.deliver_to(child);
+  result.ended_by_watch = watch_until_ended(child, watch);
+  forwarding.hold();
+  in_own_group.store(false);
+  reap(child, start, result);
   return result;
 }
 

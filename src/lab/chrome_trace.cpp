@@ -13,6 +13,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "lab/json_text.h"
 #include "lab/replayed_timeline.h"
 
 namespace anymps::lab {
@@ -56,7 +57,7 @@ class Writer {
 
   // 0, or what went wrong.
   int finish(const nlohmann::json& other_data) {
-    put("\n],\"otherData\":{}}}\n", other_data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    put("\n],\"otherData\":{}}}\n", json_line(other_data));
     flush();
     if (std::fflush(file_) != 0 && error_ == 0) error_ = errno;
     return error_;
@@ -65,7 +66,7 @@ class Writer {
   const std::string& quoted(const std::string& text) {
     auto [found, fresh] = quoted_.try_emplace(text);
     if (fresh) {
-      found->second = nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      found->second = json_line(text);
     }
     return found->second;
   }

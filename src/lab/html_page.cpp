@@ -31,11 +31,14 @@ double percent(double share) { return 100 * std::clamp(share, 0.0, 1.0); }
 
 }  // namespace
 
-std::string page_head(std::string_view title, std::string_view style) {
+std::string page_head(std::string_view title, std::string_view style, std::string_view policy) {
+  const std::string policy_tag =
+      policy.empty() ? ""
+                     : fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">", escaped(policy));
   return fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">{}<meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\"><title>{}</title><style>{}{}</style></head><body>\n",
-      escaped(title), kStyle, style);
+      policy_tag, escaped(title), kStyle, style);
 }
 
 std::string card(std::string_view value, std::string_view label) {

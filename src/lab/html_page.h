@@ -6,8 +6,9 @@
 
 namespace anymps::lab {
 
-// From the doctype to the beginning of the body; `style` is added to the common one.
-std::string page_head(std::string_view title, std::string_view style);
+// From the doctype to the beginning of the body; `style` is added to the common one. `policy` is what the page lets
+// itself load and run (Content-Security-Policy), where it says so.
+std::string page_head(std::string_view title, std::string_view style, std::string_view policy = {});
 
 // A figure and what it is, for a row of class "cards".
 std::string card(std::string_view value, std::string_view label);

@@ -50,7 +50,8 @@ std::string sysctl_text(const char* name) {
 // Runs in the user's Python. Standard error is held during the import, because that is where a device that steps aside
 // says why.
 constexpr const char* kQuestions = R"python(
-import json, os, sys, tempfile
+import faulthandler, json, os, sys, tempfile
+faulthandler.dump_traceback_later(120, exit=True)  # A device that hangs is an answer, too.
 sys.path[:] = [p for p in sys.path if p]
 facts = {"version": sys.version.split()[0], "executable": sys.executable, "prefix": sys.prefix}
 try:
@@ -94,6 +95,11 @@ if not facts.get("mps", {}).get("available"):
         ours = [line for line in facts["said"] if line.startswith("anymps")]
         reason = ours[-1] if ours else "anymps did not say; run with ANYMPS_REQUIRED=1"
     facts["why_not"] = reason
+)python";
+
+// On a line of its own, whatever was printed before.
+constexpr const char* kAnswer = R"python(
+sys.stdout.write("\n")
 json.dump(facts, sys.stdout)
 )python";
 
@@ -138,11 +144,19 @@ std::vector<std::pair<std::string, std::string>> telling_variables() {
                                     "OMP_",
                                     "MKL_",
                                     "KMP_",
+                                    "GOMP_",
+                                    "OPENBLAS_",
+                                    "VECLIB_",
+                                    "MTL_",
+                                    "HF_HOME",
+                                    "HF_HUB_CACHE",
+                                    "HF_DATASETS_CACHE",
                                     "CUDA_VISIBLE_DEVICES",
                                     "VIRTUAL_ENV",
                                     "CONDA_PREFIX",
                                     "PYTHONPATH",
                                     "PYTHONHOME",
+                                    "PYTHONHASHSEED",
                                     "LD_PRELOAD",
                                     "LD_LIBRARY_PATH",
                                     "DYLD_"};
@@ -159,15 +173,32 @@ std::vector<std::pair<std::string, std::string>> telling_variables() {
   return found;
 }
 
-nlohmann::json ask_python(const std::string& python) {
-  const ChildResult result = run_child({{python, "-c", kQuestions}, {}}, ChildOutput::kCapture);
-  if (!result.start_error.empty()) return {{"error", python + " cannot be started: " + result.start_error}};
+nlohmann::json to_json(const Machine& machine) {
+  return {{"system", machine.system},
+          {"kernel", machine.kernel},
+          {"architecture", machine.architecture},
+          {"cpu", machine.cpu},
+          {"cores", machine.cores},
+          {"cores_allowed", machine.cores_allowed},
+          {"memory_bytes", machine.memory_bytes},
+          {"cgroup_limit_bytes",
+           machine.cgroup_limit_bytes ? nlohmann::json(*machine.cgroup_limit_bytes) : nlohmann::json()}};
+}
+
+nlohmann::json ask_python(const ChildCommand& python, std::string_view further) {
+  ChildCommand asked = python;
+  const std::string name = asked.words.empty() ? "python" : asked.words.back();
+  asked.words.insert(asked.words.end(), {"-c", std::string(kQuestions) + std::string(further) + kAnswer});
+  const ChildResult result = run_child(asked, ChildOutput::kCapture);
+  if (!result.start_error.empty()) {
+    return {{"error", name + " cannot be started: " + result.start_error}, {"not_started", true}};
+  }
   // A sitecustomize may print first; the answer is the last line.
   const std::size_t line = result.output.find_last_of('\n');
   const std::string answer = line == std::string::npos ? result.output : result.output.substr(line + 1);
   nlohmann::json facts = nlohmann::json::parse(answer, nullptr, false);
   if (result.status() != 0 || !facts.is_object()) {
-    return {{"error", python + " ended with status " + std::to_string(result.status()) + " and no answer"}};
+    return {{"error", name + " ended with status " + std::to_string(result.status()) + " and no answer"}};
   }
   return facts;
 }

@@ -5,8 +5,11 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "lab/child.h"
 
 namespace anymps::lab {
 
@@ -23,10 +26,14 @@ struct Machine {
   static Machine here();
 };
 
+nlohmann::json to_json(const Machine& machine);
+
 // The environment variables that change what anymps, or torch under it, does; those that are set.
 std::vector<std::pair<std::string, std::string>> telling_variables();
 
-// Asks Python, in one child, what it, torch and anymps say of themselves. `error` is set where it cannot be asked.
-nlohmann::json ask_python(const std::string& python);
+// Asks Python, in one child, what it, torch and anymps say of themselves. `python` is the interpreter, or what starts
+// it. `further` is Python, too: it may add to the dictionary `facts`, and finds `torch` in sys.modules where it could
+// be imported. `error` is set where there is no answer, `not_started` beside it where there is no such interpreter.
+nlohmann::json ask_python(const ChildCommand& python, std::string_view further = {});
 
 }  // namespace anymps::lab

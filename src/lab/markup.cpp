@@ -2,12 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lab/json_text.h"
+
 namespace anymps::lab {
 namespace {
 
 std::string valid_utf8(std::string_view text) {
   using nlohmann::json;
-  return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
+  return json::parse(json_line(text)).get<std::string>();
 }
 
 }  // namespace

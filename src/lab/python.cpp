@@ -58,7 +58,14 @@ std::string find_python() {
 }
 
 std::vector<std::string> with_python(std::vector<std::string> words) {
-  if (!words.empty() && (words[0].ends_with(".py") || words[0] == "-m")) words.insert(words.begin(), find_python());
+  if (words.empty()) return words;
+  // A notebook is run by a module of the package, cell by cell.
+  if (words[0].ends_with(".ipynb")) words.insert(words.begin(), {"-m", "anymps._notebook"});
+  if (words[0].ends_with(".py") || words[0] == "-m") words.insert(words.begin(), find_python());
+  if (words[0] == "python" || words[0] == "python3") {
+    words[0] = find_python();
+    if (words.size() > 1 && words[1].ends_with(".ipynb")) words.insert(words.begin() + 1, {"-m", "anymps._notebook"});
+  }
   return words;
 }
 

@@ -14,7 +14,8 @@ std::filesystem::path own_executable();
 // $VIRTUAL_ENV/bin/python, else the python beside this executable, else "python3" for PATH to find.
 std::string find_python();
 
-// `train.py ...` and `-m module ...` get Python in front; anything else is a program already.
+// `train.py ...`, `study.ipynb ...` and `-m module ...` get Python in front, a bare `python` is that Python; anything
+// else is a program already.
 std::vector<std::string> with_python(std::vector<std::string> words);
 
 // Splits as a shell does: spaces separate, quotes and backslashes keep together. Throws std::invalid_argument on a

@@ -22,6 +22,7 @@ ReplayedTimeline replay(const TraceFile& trace) {
   std::int64_t queued = 0;
   std::int64_t waited = 0;
   bool any = false;
+  ReplayedOperator* latest = nullptr;
   for (const TraceRecord& record : trace.records) {
     std::int64_t& shift = shifts[record.thread];
     const auto time = static_cast<std::int64_t>(record.time_ns);
@@ -36,6 +37,10 @@ ReplayedTimeline replay(const TraceFile& trace) {
       busy += length;
       shift -= length;
       ++timeline.kernels;
+      latest = &timeline.operators[record.name];
+      ++latest->count;
+      latest->self_seconds += static_cast<double>(length) * kSecond;
+      latest->queued_seconds += static_cast<double>(start - asked) * kSecond;
       last = std::max({last, asked, device_free});
     } else if (record.kind == gpu::TraceKind::kSync && any) {
       const std::int64_t here = time + shift;
@@ -43,6 +48,7 @@ ReplayedTimeline replay(const TraceFile& trace) {
       waited += wait;
       shift += wait;
       ++timeline.waits;
+      latest->waited_seconds += static_cast<double>(wait) * kSecond;
       last = std::max(last, here + wait);
     }
   }

@@ -5,11 +5,20 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "lab/trace_reader.h"
 
 namespace anymps::lab {
+
+struct ReplayedOperator {
+  std::uint64_t count = 0;
+  double self_seconds = 0;
+  double queued_seconds = 0;  // it had to wait for those before it
+  double waited_seconds = 0;  // the host waited for it, being the last one that was queued
+};
 
 struct ReplayedTimeline {
   double host_seconds = 0;    // until the last event, waiting included
@@ -18,6 +27,7 @@ struct ReplayedTimeline {
   double waited_seconds = 0;  // of the host, for the device
   std::uint64_t kernels = 0;
   std::uint64_t waits = 0;
+  std::map<std::string, ReplayedOperator> operators;
   double busy_share() const { return host_seconds > 0 ? busy_seconds / host_seconds : 0; }
 };
 

@@ -5,20 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
-#include <map>
 #include <optional>
 #include <string>
-#include <system_error>
-#include <vector>
 
-#include "gpu/whole_number.h"
+#include "lab/runbook/platform.h"
 
 namespace anymps::lab {
-namespace fs = std::filesystem;
 namespace {
 
 using std::chrono::nanoseconds;
@@ -35,18 +29,6 @@ nanoseconds processor_time() {
   return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
 }
 
-// The fourth field of stat; the second is a name in parentheses, which may contain anything.
-std::optional<pid_t> parent_of(const std::string& folder) {
-  std::ifstream file(folder + "/stat");
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  const std::size_t at = line.rfind(") ");
-  if (at == std::string::npos || at + 4 >= line.size()) return std::nullopt;
-  pid_t parent = 0;
-  std::from_chars(line.data() + at + 4, line.data() + line.size(), parent);
-  return parent;
-}
-
 std::optional<std::uint64_t> proportional_bytes(const std::string& folder) {
   std::ifstream file(folder + "/smaps_rollup");
   for (std::string line; std::getline(file, line);) {
@@ -58,41 +40,15 @@ std::optional<std::uint64_t> proportional_bytes(const std::string& folder) {
   return std::nullopt;
 }
 
-std::uint64_t resident_bytes(const std::string& folder) {
-  std::ifstream file(folder + "/statm");
-  std::uint64_t all = 0;
-  std::uint64_t resident = 0;
-  file >> all >> resident;
-  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
-std::vector<pid_t> descendants_of(pid_t ancestor) {
-  std::multimap<pid_t, pid_t> children;
-  std::error_code error;
-  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
-    const auto id = gpu::whole_number<pid_t>(entry->path().filename().string());
-    if (!id) continue;
-    if (const auto parent = parent_of(entry->path().string())) children.emplace(*parent, *id);
-  }
-  std::vector<pid_t> found = {ancestor};
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const auto [begin, end] = children.equal_range(found[i]);
-    for (auto child = begin; child != end; ++child) found.push_back(child->second);
-  }
-  found.erase(found.begin());
-  return found;
-}
-
 }  // namespace
 
 ResidentSet resident_set_below(pid_t ancestor) {
   ResidentSet sum;
-  for (const pid_t process : descendants_of(ancestor)) {
-    const std::string folder = "/proc/" + std::to_string(process);
-    if (const auto bytes = proportional_bytes(folder)) {
+  for (const ProcessUse& process : Platform::here().descendants(ancestor)) {
+    if (const auto bytes = proportional_bytes("/proc/" + std::to_string(process.pid))) {
       sum.bytes += *bytes;
-    } else if (const std::uint64_t resident = resident_bytes(folder); resident > 0) {
-      sum.bytes += resident;
+    } else if (process.resident_bytes > 0 && ::kill(process.pid, 0) == 0) {
+      sum.bytes += process.resident_bytes;
       sum.shared_once = false;
     } else {
       continue;  // it has ended meanwhile

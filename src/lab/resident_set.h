@@ -1,9 +1,8 @@
 // How much memory a run's processes take together: loader workers are resident sets, too, and a Mac's one memory holds
 // them all.
 //
-// Sampled from /proc by a thread of its own, so a peak shorter than the interval can be missed. Pages that processes
-// share are counted once where the system tells (PSS), else once for each of them (RSS). On systems without /proc
-// nothing is seen.
+// Sampled by a thread of its own, so a peak shorter than the interval can be missed. Pages that processes share are
+// counted once where the system tells (PSS, on Linux), else once for each of them (RSS).
 #pragma once
 
 #include <sys/types.h>

@@ -10,6 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include "lab/quantile.h"
+
 namespace anymps::lab {
 namespace {
 
@@ -17,14 +19,6 @@ using gpu::TraceKind;
 
 constexpr double kNanosecond = 1e-9;
 constexpr std::string_view kSaidByTheScript = "step";
-
-// Linear interpolation between the two nearest values (method 7 of Hyndman and Fan, numpy's default).
-double quantile(const std::vector<double>& sorted, double fraction) {
-  const double place = fraction * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
 
 void measure_intervals(const TraceFile& trace, StepSeries& series) {
   std::vector<double> intervals;

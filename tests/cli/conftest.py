@@ -12,7 +12,8 @@ def environment(tmp_path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    return kept | {"VIRTUAL_ENV": sys.prefix, "TMPDIR": str(temporary), "ANYMPS_CACHE": str(tmp_path / "cache")}
+    own = {"TMPDIR": temporary, "ANYMPS_CACHE": tmp_path / "cache", "ANYMPS_LOGBOOK": tmp_path / "logbook.sqlite"}
+    return kept | {"VIRTUAL_ENV": sys.prefix} | {name: str(path) for name, path in own.items()}
 
 
 @pytest.fixture

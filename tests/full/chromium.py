@@ -25,6 +25,7 @@ class Page:
     def __init__(self, width: int = 1600, height: int = 900):
         self._numbers = itertools.count(1)
         self._buffer = b""
+        self.events: list[dict] = []  # of the domains that were enabled, since the page was opened last
         self._profile = tempfile.TemporaryDirectory()
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
@@ -54,11 +55,16 @@ class Page:
         shutil.rmtree(self._profile.name, ignore_errors=True)  # a helper of the browser's may still be writing there
 
     def open(self, address: str) -> None:
-        self._call("Page.navigate", self._session, url=address)
+        self.events.clear()
+        self.call("Page.navigate", url=address)
+
+    def call(self, method: str, **parameters) -> dict:
+        """Any method of the protocol, on this page."""
+        return self._call(method, self._session, **parameters)
 
     def evaluate(self, script: str):
         """The value of an expression, or of what it promises."""
-        answer = self._call("Runtime.evaluate", self._session, expression=script, awaitPromise=True, returnByValue=True)
+        answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(f"{script}: {answer['exceptionDetails']['exception'].get('description')}")
         return answer["result"].get("value")
@@ -70,9 +76,9 @@ class Page:
                 raise TimeoutError(f"not within {limit_s:.0f} s: {script}")
             time.sleep(0.2)
 
-    def screenshot(self) -> bytes:
+    def screenshot(self, **parameters) -> bytes:
         """As PNG."""
-        return base64.b64decode(self._call("Page.captureScreenshot", self._session, format="png")["data"])
+        return base64.b64decode(self.call("Page.captureScreenshot", format="png", **parameters)["data"])
 
     def _call(self, method: str, session: str | None = None, **parameters) -> dict:
         number = next(self._numbers)
@@ -84,6 +90,8 @@ class Page:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']}")
                 return answer["result"]
+            if "method" in answer:
+                self.events.append(answer)
 
     def _message(self, limit_s: float) -> dict:
         while b"\0" not in self._buffer:

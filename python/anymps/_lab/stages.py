@@ -1,0 +1,87 @@
+"""Where the time of loading a batch goes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from .spec import STAGES
+
+
+class StageClock:
+    """Adds up where the time of loading goes, by the functions that are called meanwhile."""
+
+    _C_STORAGE = ("_io", "io", "posix", "mmap", "_socket", "_ssl", "lmdb", "sqlite3", "h5py", "pyarrow")
+    _C_DECODE = ("zlib", "_bz2", "_lzma", "_pickle", "_struct", "_json", "cv2", "PIL._imaging", "zstandard")
+    _DECODE = ("PIL.", "torchvision.io", "torchaudio", "soundfile", "imageio", "numpy.lib", "json", "pickle", "gzip")
+    _AUGMENT = ("torchvision.transforms", "albumentations", "kornia", "audiomentations", "skimage", "scipy.ndimage")
+    _AUGMENT_OF_PIL = ("PIL.ImageOps", "PIL.ImageEnhance", "PIL.ImageFilter")
+    # Parts of names that the user's own functions may have.
+    _WORDS = (
+        ("decode", ("decode", "decompress", "imread", "loads", "parse")),
+        ("augment", ("augment", "transform", "crop", "flip", "jitter", "normali", "rotate", "resize", "blur", "mixup")),
+        ("storage", ("read_bytes", "read_file", "fetch_bytes", "download")),
+    )
+
+    def __init__(self, names: dict[str, list[str]]) -> None:
+        self._names = {name: stage for stage, listed in names.items() for name in listed}
+        self._of_code: dict[Any, str | None] = {}
+        self.spent = dict.fromkeys(STAGES, 0)
+        self._stack: list[str] = []
+        self._last = 0
+
+    def _of_python(self, frame) -> str | None:
+        code = frame.f_code
+        if code in self._of_code:
+            return self._of_code[code]
+        module = frame.f_globals.get("__name__", "")
+        name = code.co_name
+        stage = self._names.get(name)
+        if stage is None and ("collate" in name or module.endswith("_utils.collate")):
+            stage = "collate"
+        if stage is None and module.startswith((*self._AUGMENT, *self._AUGMENT_OF_PIL)):
+            stage = "augment"
+        if stage is None and module.startswith(self._DECODE):
+            stage = "decode"
+        if stage is None and module and not module.startswith(("torch", "importlib", "encodings")):
+            lowered = name.lower()
+            stage = next((stage for stage, words in self._WORDS if any(word in lowered for word in words)), None)
+        self._of_code[code] = stage
+        return stage
+
+    def _of_builtin(self, function) -> str | None:
+        owner = getattr(function, "__self__", None)
+        module = getattr(function, "__module__", None) or type(owner).__module__
+        if module in self._C_STORAGE or type(owner).__module__ in self._C_STORAGE:
+            return "storage"
+        if module in self._C_DECODE or type(owner).__module__ in self._C_DECODE:
+            return "decode"
+        return self._names.get(getattr(function, "__name__", ""))
+
+    def _charge(self) -> None:
+        now = time.perf_counter_ns()
+        self.spent[self._stack[-1]] += now - self._last
+        self._last = now
+
+    def _watch(self, frame, event: str, argument) -> None:
+        self._charge()
+        if event in ("call", "c_call"):
+            inside = self._stack[-1]
+            stage = self._of_python(frame) if event == "call" else self._of_builtin(argument)
+            # What collating calls is collating, whatever its name.
+            self._stack.append(inside if stage is None or inside == "collate" else stage)
+        elif len(self._stack) > 1:
+            self._stack.pop()
+        self._last = time.perf_counter_ns()
+
+    def run(self, function, *arguments):
+        before = sys.getprofile()
+        self._stack = ["other"]
+        self._last = time.perf_counter_ns()
+        sys.setprofile(self._watch)
+        try:
+            return function(*arguments)
+        finally:
+            sys.setprofile(before)
+            self._charge()

@@ -1,0 +1,54 @@
+#include "cli/lab_verb.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "lab/json_text.h"
+#include "cli/traced_run.h"
+#include "cli/verbs.h"
+#include "lab/log.h"
+
+namespace anymps::cli {
+
+void add_reading_options(CLI::App& verb, lab::SessionOptions& options) {
+  verb.add_flag("--json", options.json, "Print one JSON document, and nothing else, on standard output");
+  verb.add_option("--logbook", options.logbook, "The logbook (default: $ANYMPS_LOGBOOK, else one for this user)")
+      ->type_name("FILE");
+}
+
+void add_session_options(CLI::App& verb, lab::SessionOptions& options) {
+  add_reading_options(verb, options);
+  verb.add_flag("--fresh", options.fresh, "Begin anew where the same command was interrupted before");
+  verb.add_flag("--quiet", options.quiet, "Show no progress");
+  verb.add_option("--data", options.data, "The data set, a file or folder: its checksum goes into the logbook")
+      ->type_name("PATH");
+  verb.add_option("--artifact-store", options.artifact_store, "A host: the time to it and back goes into the logbook")
+      ->type_name("HOST");
+  verb.add_option("--resolution", options.resolution, "What the logbook notes as resolution, such as 224x224")
+      ->type_name("TEXT");
+  verb.add_option("--owner", options.owner, "Who answers for this command")->type_name("NAME");
+}
+
+int conclude(const lab::SessionOptions& options, const nlohmann::json& document, const Screen& screen) {
+  const std::string text =
+      options.json ? lab::json_pages(document) : screen(document, lab::Terminal::behind(STDOUT_FILENO));
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return document.value("status", kUsageError);
+}
+
+int guarded(const std::function<int()>& command) {
+  try {
+    return command();
+  } catch (const lab::Interrupted&) {
+    lab::log().warn("interrupted; what was finished is in the logbook, and the same command goes on from there");
+  } catch (const std::exception& error) {
+    lab::log().error(error.what());
+  }
+  return kUsageError;
+}
+
+}  // namespace anymps::cli

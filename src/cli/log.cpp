@@ -1,0 +1,230 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+
+#include "lab/json_text.h"
+#include "cli/lab_verb.h"
+#include "cli/verbs.h"
+#include "gpu/whole_number.h"
+#include "lab/runbook/log_diff.h"
+#include "lab/runbook/log_export.h"
+#include "lab/runbook/log_figures.h"
+#include "lab/runbook/log_screen.h"
+
+namespace anymps::cli {
+namespace {
+
+using nlohmann::json;
+
+struct LogOptions {
+  lab::SessionOptions session;
+  std::string verb;
+  std::int64_t limit = 50;
+  std::vector<std::string> runs;
+  std::string format = "json";
+  std::string text;
+  std::string why;
+};
+
+lab::Logbook open(const LogOptions& options) {
+  const std::string& named = options.session.logbook;
+  return lab::Logbook(named.empty() ? lab::Logbook::default_path() : std::filesystem::path(named));
+}
+
+// By its number, or the latest one.
+lab::RunWithSamples run_named(lab::Logbook& logbook, const std::string& name) {
+  std::optional<lab::LoggedRun> run;
+  if (name == "last") {
+    if (auto latest = logbook.runs({}, 1); !latest.empty()) run = std::move(latest.front());
+  } else if (const auto id = gpu::whole_number<std::int64_t>(name)) {
+    run = logbook.run(*id);
+  } else {
+    throw std::runtime_error(fmt::format("`{}` is no run: give its number, or last", name));
+  }
+  if (!run) throw std::runtime_error(fmt::format("there is no run {} in {}", name, logbook.path().string()));
+  const std::int64_t id = run->id;
+  return {std::move(*run), logbook.samples(id)};
+}
+
+// With what all documents have. Nothing here is a verdict: the status is good.
+json completed(const lab::Logbook& logbook, json document) {
+  document["version"] = 1;
+  document["verb"] = "log";
+  document["status"] = 0;
+  document["logbook"] = logbook.path().string();
+  return document;
+}
+
+json to_json(const lab::LoggedNote& note) {
+  return {{"id", note.id},     {"at", note.at},     {"run", note.run},
+          {"kind", note.kind}, {"text", note.text}, {"why", note.why}};
+}
+
+int list(const LogOptions& options) {
+  lab::Logbook logbook = open(options);
+  auto runs = json::array();
+  for (const lab::LoggedRun& run : logbook.runs(options.verb, options.limit)) runs.push_back(lab::to_json(run));
+  return conclude(options.session, completed(logbook, {{"runs", std::move(runs)}}), lab::log_list_screen);
+}
+
+int show(const LogOptions& options) {
+  lab::Logbook logbook = open(options);
+  const lab::RunWithSamples one = run_named(logbook, options.runs.front());
+  auto parts = json::array();
+  for (const auto& [name, result] : logbook.parts(one.run.id)) parts.push_back(name);
+  auto notes = json::array();
+  for (const lab::LoggedNote& note : logbook.notes()) {
+    if (note.run == one.run.id) notes.push_back(to_json(note));
+  }
+  auto figures = json::array();
+  for (const lab::RunFigure& figure : lab::run_figures(one.run)) {
+    figures.push_back(
+        {{"name", figure.name}, {"at", figure.at}, {"kind", lab::kind_text(figure.kind)}, {"value", figure.value}});
+  }
+  return conclude(options.session,
+                  completed(logbook, {{"run", lab::log_to_json({one}).front()},
+                                      {"figures", std::move(figures)},
+                                      {"parts", std::move(parts)},
+                                      {"notes", std::move(notes)}}),
+                  lab::log_show_screen);
+}
+
+int diff(const LogOptions& options) {
+  lab::Logbook logbook = open(options);
+  const lab::RunWithSamples before = run_named(logbook, options.runs.front());
+  const lab::RunWithSamples after = run_named(logbook, options.runs.back());
+  return conclude(options.session, completed(logbook, lab::log_diff(before, after)), lab::log_diff_screen);
+}
+
+int print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
+int export_runs(const LogOptions& options) {
+  lab::Logbook logbook = open(options);
+  std::vector<lab::RunWithSamples> runs;
+  if (options.runs.empty()) {
+    std::vector<lab::LoggedRun> all = logbook.runs(options.verb, -1);  // no limit
+    std::ranges::reverse(all);
+    for (lab::LoggedRun& run : all) {
+      const std::int64_t id = run.id;
+      runs.push_back({std::move(run), logbook.samples(id)});
+    }
+  }
+  for (const std::string& name : options.runs) runs.push_back(run_named(logbook, name));
+  if (options.format == "csv") return print(lab::log_to_csv(runs));
+  if (options.format == "markdown") return print(lab::log_to_markdown(runs));
+  return print(lab::json_pages(lab::log_to_json(runs)));
+}
+
+int readme(const LogOptions& options) {
+  lab::Logbook logbook = open(options);
+  const json document = {{"paragraph", lab::log_to_paragraph(run_named(logbook, options.runs.front()))}};
+  return conclude(options.session, completed(logbook, document), [](const json& made, const lab::Terminal&) {
+    return made.at("paragraph").get<std::string>() + "\n";
+  });
+}
+
+int notes(const LogOptions& options) {
+  lab::Logbook logbook = open(options);
+  auto all = json::array();
+  for (const lab::LoggedNote& note : logbook.notes()) all.push_back(to_json(note));
+  return conclude(options.session, completed(logbook, {{"notes", std::move(all)}}), lab::log_notes_screen);
+}
+
+int put_note(const LogOptions& options, const char* kind) {
+  lab::Logbook logbook = open(options);
+  const std::int64_t run = options.runs.empty() ? 0 : run_named(logbook, options.runs.front()).run.id;
+  logbook.put_note(run, kind, options.text, options.why);
+  const json document = {{"notes", json::array({to_json(logbook.notes().back())})}};
+  return conclude(options.session, completed(logbook, document), lab::log_notes_screen);
+}
+
+using Part = std::function<int(const LogOptions& options)>;
+
+void does(CLI::App& verb, const std::shared_ptr<LogOptions>& options, Action& chosen, Part part) {
+  verb.callback([options, &chosen, part = std::move(part)] {
+    chosen = [options, part](const auto&) { return guarded([&] { return part(*options); }); };
+  });
+}
+
+void add_filters(CLI::App& verb, LogOptions& options) {
+  verb.add_option("--verb", options.verb, "Of that verb only, such as sweep")->type_name("VERB");
+}
+
+}  // namespace
+
+void add_log(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<LogOptions>();
+  CLI::App* log = app.add_subcommand("log", "The logbook of what doctor, sweep and the other commands measured");
+  log->require_subcommand(0, 1);
+  const auto add = [&](const char* name, const char* what, Part part) {
+    CLI::App* verb = log->add_subcommand(name, what);
+    add_reading_options(*verb, options->session);
+    does(*verb, options, chosen, std::move(part));
+    return verb;
+  };
+  const auto add_list_options = [&options](CLI::App& verb) {
+    add_filters(verb, *options);
+    verb.add_option("--limit", options->limit, "At most so many, the newest (50)")->type_name("N");
+  };
+  CLI::App* listed = add("list", "The runs, newest first", list);
+  add_list_options(*listed);
+  // Without a further word it lists.
+  add_reading_options(*log, options->session);
+  add_list_options(*log);
+  log->callback([log, options, &chosen] {
+    if (log->get_subcommands().empty())
+      chosen = [options](const auto&) { return guarded([&] { return list(*options); }); };
+  });
+
+  add("show", "All fields of a run", show)
+      ->add_option("RUN", options->runs, "Its number, or last")
+      ->required()
+      ->expected(1);
+  add("diff", "What changed between two runs, and what of it could explain their figures", diff)
+      ->add_option("RUNS", options->runs, "Their numbers, or last; the earlier one first")
+      ->required()
+      ->expected(2);
+  CLI::App* exported = log->add_subcommand("export", "Runs for other programs, the oldest first");
+  exported->add_option("--logbook", options->session.logbook, "The logbook")->type_name("FILE");
+  add_filters(*exported, *options);
+  exported->add_option("--format", options->format, "json (default), csv or markdown")
+      ->check(CLI::IsMember({"json", "csv", "markdown"}));
+  exported->add_option("RUNS", options->runs, "Their numbers; without any, all");
+  does(*exported, options, chosen, export_runs);
+  add("readme", "A paragraph for a README: with what the figures of a run were made", readme)
+      ->add_option("RUN", options->runs, "Its number, or last")
+      ->required()
+      ->expected(1);
+  add("notes", "What was noted and which hypotheses were rejected", notes);
+  CLI::App* noted = add("note", "Note something", [](const LogOptions& given) { return put_note(given, "note"); });
+  CLI::App* rejected = add("reject", "Note a hypothesis that was tried and failed",
+                           [](const LogOptions& given) { return put_note(given, "rejected"); });
+  for (CLI::App* verb : {noted, rejected}) {
+    verb->add_option("TEXT", options->text, "What")->required();
+    verb->add_option("--run", options->runs, "The run that it is about")->type_name("RUN")->expected(1);
+  }
+  rejected->add_option("--why", options->why, "Why it was rejected")->required();
+  log->footer(
+      R"(The logbook is an SQLite file: --logbook, else $ANYMPS_LOGBOOK, else anymps/logbook.sqlite in the user's data folder.
+
+Examples:
+  anymps log
+  anymps log show last
+  anymps log diff 3 7
+  anymps log export --format csv > runs.csv
+  anymps log reject "channels_last" --why "no faster on three runs" --run 7
+)");
+}
+
+}  // namespace anymps::cli

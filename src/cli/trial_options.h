@@ -1,0 +1,29 @@
+// The options of commands that run the user's script under the recorder.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/mac_choice.h"
+#include "lab/runbook/trial.h"
+
+namespace CLI {
+class App;
+}
+
+namespace anymps::cli {
+
+struct TrialOptions {
+  MacChoice choice;
+  bool fallback = false;
+  bool show_output = false;
+  double hang_after = 60;
+
+  void add_to(CLI::App& verb);
+  // Throws std::runtime_error where there is no command, or no such Mac.
+  lab::TrialSettings settings(const char* verb, const std::vector<std::string>& command) const;
+  // What distinguishes two calls of the same command.
+  nlohmann::json key() const;
+};
+
+}  // namespace anymps::cli

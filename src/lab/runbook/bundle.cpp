@@ -1,0 +1,148 @@
+#include "lab/runbook/bundle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "lab/summary_screen.h"
+
+namespace anymps::lab {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLongestPath = 1024;
+constexpr std::size_t kLongestName = 255;
+
+// Of a path that may hold anything, for a message on one line.
+std::string shown(std::string_view path) {
+  std::string text = json(path.substr(0, 200)).dump(-1, ' ', true, json::error_handler_t::replace);
+  return text;
+}
+
+// The next character of UTF-8 at `at`, which is moved past it; nothing where the bytes are none.
+std::optional<char32_t> next_character(std::string_view text, std::size_t& at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(at);
+  const std::size_t length = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+  if (length == 0 || first > 0xf4 || at + length > text.size()) return std::nullopt;
+  char32_t character = length == 1 ? first : first & (0x7fU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(at + i) & 0xc0U) != 0x80) return std::nullopt;
+    character = character << 6U | (byte(at + i) & 0x3fU);
+  }
+  constexpr std::array<char32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
+  if (character < kLeast[length] || character > 0x10ffff || (character >= 0xd800 && character < 0xe000)) {
+    return std::nullopt;
+  }
+  at += length;
+  return character;
+}
+
+// Characters that nobody sees: two names that differ in them look the same, and some file systems drop them.
+bool is_invisible(char32_t character) {
+  return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0xad ||
+         (character >= 0x200b && character <= 0x200f) || (character >= 0x2028 && character <= 0x202e) ||
+         (character >= 0x2060 && character <= 0x206f) || character == 0xfeff ||
+         (character >= 0xe0000 && character <= 0xe0fff);
+}
+
+std::optional<std::string> name_fault(std::string_view name) {
+  if (name.empty()) return "has an empty part";
+  if (name == "." || name == "..") return fmt::format("has `{}` in it", name);
+  if (name.size() > kLongestName) return "has a part that is too long";
+  // Windows drops them, and with it every share that it serves.
+  if (name.back() == '.' || name.back() == ' ') return "has a part that ends with a dot or a space";
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> path_fault(std::string_view path) {
+  const auto fault = [&](std::string_view text) { return fmt::format("the path {} {}", shown(path), text); };
+  if (path.empty()) return "a path is empty";
+  if (path.size() > kLongestPath) return fault("is too long");
+  if (path.front() == '/') return fault("is absolute");
+  if (path.find_first_of("\\:") != std::string_view::npos) return fault("has a backslash or a colon in it");
+  for (std::size_t at = 0; at < path.size();) {
+    const auto character = next_character(path, at);
+    if (!character) return fault("is no UTF-8");
+    if (is_invisible(*character)) return fault("has a character in it that cannot be seen");
+  }
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    if (const auto bad = name_fault(path.substr(begin, end - begin))) return fault(*bad);
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+std::string folded(std::string_view path) {
+  std::string same(path);
+  for (char& c : same) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return same;
+}
+
+json to_json(const BundleFile& file) {
+  return {{"path", file.path}, {"bytes", file.bytes}, {"sha256", file.sha256}, {"executable", file.executable}};
+}
+
+std::vector<BundleFile> files_of(const json& manifest, const BundleLimits& limits) {
+  if (!manifest.is_object() || !manifest.contains("format") || manifest["format"] != kBundleFormat) {
+    throw BundleError("its manifest is none of a handoff");
+  }
+  if (!manifest.contains("version") || !manifest["version"].is_number_integer()) {
+    throw BundleError("its manifest does not tell its version");
+  }
+  if (manifest["version"] != kBundleVersion) {
+    throw BundleError(
+        fmt::format("it is of version {}; this anymps reads version {}", manifest["version"].dump(), kBundleVersion));
+  }
+  const auto list = manifest.find("files");
+  if (list == manifest.end() || !list->is_array()) throw BundleError("its manifest lists no files");
+  if (list->size() > limits.files) {
+    throw BundleError(fmt::format("it has {} files; {} are allowed", list->size(), limits.files));
+  }
+  std::vector<BundleFile> files;
+  std::set<std::string> seen = {folded(kManifestName)};
+  std::uint64_t total = 0;
+  for (const json& entry : *list) {
+    const auto text = [&](const char* name) {
+      return entry.is_object() && entry.contains(name) && entry[name].is_string() ? entry[name].get<std::string>()
+                                                                                  : std::string();
+    };
+    BundleFile file;
+    file.path = text("path");
+    file.sha256 = text("sha256");
+    if (const auto fault = path_fault(file.path)) throw BundleError("its manifest is wrong: " + *fault);
+    if (file.sha256.size() != 64 || !entry.contains("bytes") || !entry["bytes"].is_number_unsigned()) {
+      throw BundleError("its manifest has no size or digest for " + shown(file.path));
+    }
+    file.bytes = entry["bytes"].get<std::uint64_t>();
+    file.executable = entry.contains("executable") && entry["executable"] == true;
+    if (!seen.insert(folded(file.path)).second) {
+      throw BundleError("its manifest names twice what some file systems take for one: " + shown(file.path));
+    }
+    if (file.bytes > limits.bytes - total) {
+      throw BundleError(fmt::format("it has more than the {} that are allowed", human_bytes(limits.bytes)));
+    }
+    total += file.bytes;
+    files.push_back(std::move(file));
+  }
+  // A file where another one needs a folder.
+  for (const BundleFile& file : files) {
+    const std::string path = folded(file.path);
+    for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+      if (seen.contains(path.substr(0, slash))) {
+        throw BundleError("its manifest has a file where it needs a folder: " + shown(file.path));
+      }
+    }
+  }
+  return files;
+}
+
+}  // namespace anymps::lab

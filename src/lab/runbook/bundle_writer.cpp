@@ -1,0 +1,148 @@
+#include "lab/runbook/bundle_writer.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <span>
+
+#include "gpu/sha256.h"
+#include "lab/runbook/bundle.h"
+#include "lab/runbook/bundle_reader.h"
+
+namespace anymps::lab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Contents {
+  PackedFile file;
+  BundleFile listed;
+  std::int64_t modified = 0;
+};
+
+class ByteCount {
+ public:
+  ByteCount(const BundleProgress& progress, std::uint64_t of) : progress_(progress), of_(of) {}
+  void add(std::uint64_t bytes) {
+    done_ += bytes;
+    if (progress_) progress_(done_, of_);
+  }
+
+ private:
+  const BundleProgress& progress_;
+  std::uint64_t done_ = 0;
+  std::uint64_t of_;
+};
+
+// Gives the contents, piece by piece.
+void pass(const PackedFile& file, const std::function<void(std::span<const std::byte>)>& take) {
+  if (file.source.empty()) {
+    take(std::as_bytes(std::span(file.text)));
+    return;
+  }
+  std::ifstream input(file.source, std::ios::binary);
+  std::array<char, 64 << 10> block;
+  while (input.read(block.data(), block.size()), input.gcount() > 0) {
+    take(std::as_bytes(std::span(block.data(), static_cast<std::size_t>(input.gcount()))));
+  }
+  if (!input.eof()) throw std::runtime_error(file.source.string() + " cannot be read");
+}
+
+// A file beside the target that is removed unless it took the target's place.
+class NewFile {
+ public:
+  explicit NewFile(const fs::path& target) : target_(target) {
+    pattern_ = (fs::absolute(target).parent_path() / ("." + target.filename().string() + ".XXXXXX")).string();
+    const int file = ::mkstemp(pattern_.data());
+    if (file < 0) throw std::runtime_error(target.string() + " cannot be written: " + std::strerror(errno));
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    ::fchmod(file, 0666 & ~mask);
+    ::close(file);
+  }
+  ~NewFile() { ::unlink(pattern_.c_str()); }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  const std::string& path() const { return pattern_; }
+  void take_place() { fs::rename(pattern_, target_); }
+
+ private:
+  fs::path target_;
+  std::string pattern_;
+};
+
+}  // namespace
+
+WrittenBundle write_bundle(const fs::path& target, json manifest, std::vector<PackedFile> files, std::int64_t made,
+                           const BundleProgress& progress) {
+  NewFile made_beside(target);
+  std::ranges::sort(files, {}, &PackedFile::path);
+  std::vector<Contents> all;
+  std::uint64_t total = 0;
+  for (PackedFile& file : files) {
+    Contents contents;
+    contents.listed.path = file.path;
+    contents.listed.bytes = file.text.size();
+    contents.modified = made;
+    if (!file.source.empty()) {
+      struct stat state{};
+      if (::stat(file.source.c_str(), &state) != 0 || !S_ISREG(state.st_mode)) {
+        throw std::runtime_error(file.source.string() + " cannot be packed: it is no regular file");
+      }
+      contents.listed.bytes = static_cast<std::uint64_t>(state.st_size);
+      contents.listed.executable = (state.st_mode & S_IXUSR) != 0;
+      contents.modified = state.st_mtime;
+    }
+    total += contents.listed.bytes;
+    contents.file = std::move(file);
+    all.push_back(std::move(contents));
+  }
+  // Twice: for the digests, and into the archive.
+  ByteCount count(progress, 2 * total);
+  json list = json::array();
+  for (Contents& contents : all) {
+    gpu::Sha256 hash;
+    pass(contents.file, [&](std::span<const std::byte> bytes) {
+      hash.update(bytes);
+      count.add(bytes.size());
+    });
+    contents.listed.sha256 = gpu::hex_of(hash.finish());
+    list.push_back(to_json(contents.listed));
+  }
+  manifest["format"] = kBundleFormat;
+  manifest["version"] = kBundleVersion;
+  manifest["files"] = std::move(list);
+  const std::string text = manifest.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+
+  TarWriter tar(made_beside.path(), Compression::kZstd);
+  tar.begin({std::string(kManifestName), text.size(), false, made});
+  tar.put(std::as_bytes(std::span(text)));
+  for (const Contents& contents : all) {
+    tar.begin({contents.listed.path, contents.listed.bytes, contents.listed.executable, contents.modified});
+    std::uint64_t left = contents.listed.bytes;
+    pass(contents.file, [&](std::span<const std::byte> bytes) {
+      if (bytes.size() > left) throw std::runtime_error(contents.file.source.string() + " grows while it is packed");
+      left -= bytes.size();
+      tar.put(bytes);
+      count.add(bytes.size());
+    });
+  }
+  tar.close();
+  try {
+    const Bundle read = read_bundle(fs::path(made_beside.path()));
+    made_beside.take_place();
+    return {read.sha256, all.size(), total};
+  } catch (const BundleError& error) {
+    throw std::runtime_error(fmt::format("{} was not made: nobody could read it: {}", target.string(), error.what()));
+  }
+}
+
+}  // namespace anymps::lab

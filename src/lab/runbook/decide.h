@@ -1,0 +1,59 @@
+// The split decision: CPU, MPS, MLX or a remote machine, from what was measured, by thresholds that can be set.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/runbook/logbook.h"
+#include "lab/runbook/verdict.h"
+
+namespace anymps::lab {
+
+struct DecideSettings {
+  double least_gain = 0.22;         // of a step's time against the CPU, below which MPS is not worth its tax ...
+  double least_utilisation = 0.18;  // ... where the device is busy for less than this
+  double memory_rise = 0.26;        // over ten epochs
+  double drift = 0.01;              // relative, of the loss at the last step
+  double slow_operator = 0.4;       // share of the device's time that one operator may take
+  double week = 7;                  // days between two profiles for the stop rule
+
+  nlohmann::json key() const;
+};
+
+// What was found out; what could not be is absent.
+struct Measured {
+  std::optional<double> cpu_step_seconds;
+  std::optional<double> mps_step_seconds;
+  std::optional<double> mlx_step_seconds;
+  std::optional<double> remote_step_seconds;
+  std::optional<double> utilisation;
+  std::optional<double> memory_rise;
+  std::optional<double> drift;
+  bool simulated = false;
+  bool ran_out_of_memory = false;
+  bool processes_failed = false;  // hung or crashed with loader workers
+  double slowdown = 0;            // of the last epochs against the first ones
+  nlohmann::json profile = nlohmann::json::object();
+  nlohmann::json sites = nlohmann::json::array();
+
+  std::optional<double> gain() const;  // 0.5: half the time
+};
+
+struct Decision {
+  Verdict verdict = Verdict::kUnknown;  // good: MPS as it is
+  nlohmann::json document;
+};
+
+Decision decide(const Measured& measured, const DecideSettings& settings);
+
+// The six rows of the runbook's tables, with what applies.
+nlohmann::json symptoms(const Measured& measured, const DecideSettings& settings);
+
+// Two profiles of the same command, a week apart or more, that disagree although their loaders hold nothing back, by
+// the same three operators: null where the rule does not end the tuning, else what it says.
+nlohmann::json stop_rule(const std::vector<LoggedRun>& profiles, const DecideSettings& settings);
+
+}  // namespace anymps::lab

@@ -1,0 +1,20 @@
+// `anymps doctor`: the gates as a document.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "lab/runbook/doctor_facts.h"
+#include "lab/runbook/verdict.h"
+
+namespace anymps::lab {
+
+// {"gates": [...], "strict"}.
+nlohmann::json doctor_document(const DoctorFacts& facts, bool strict);
+
+// Bad where a gate is red; where it is strict, also where one is yellow.
+Verdict doctor_verdict(const nlohmann::json& document);
+
+// What the logbook has as facts of any run: "torch", "python", "device", "threads".
+nlohmann::json logged_facts(const DoctorFacts& facts);
+
+}  // namespace anymps::lab

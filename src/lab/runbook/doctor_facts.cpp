@@ -1,0 +1,45 @@
+#include "lab/runbook/doctor_facts.h"
+
+#include <sys/resource.h>
+
+#include <stdexcept>
+
+namespace anymps::lab {
+namespace {
+
+constexpr const char* kQuestions =
+#include "doctor_questions.inc"
+    ;
+
+std::optional<std::uint64_t> descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::nullopt;
+  return limit.rlim_cur;
+}
+
+}  // namespace
+
+DoctorFacts DoctorFacts::gather(const ChildCommand& python) {
+  const Platform& platform = Platform::here();
+  DoctorFacts facts;
+  facts.machine = Machine::here();
+#ifdef __APPLE__
+  facts.on_mac = true;
+#endif
+  facts.hardware = platform.hardware_architecture();
+  facts.translated = platform.translated();
+  facts.container = platform.container();
+  facts.power = platform.power();
+  facts.thermal = platform.thermal();
+  facts.swap = platform.swap();
+  facts.load = platform.load();
+  facts.memory_free = platform.memory_free();
+  facts.descriptors = descriptor_limit();
+  facts.caches = cache_mounts();
+  facts.variables = telling_variables();
+  facts.python = ask_python(python, std::string(kQuestions) + "\nexamine(facts)\n");
+  if (facts.python.contains("not_started")) throw std::runtime_error(facts.python["error"].get<std::string>());
+  return facts;
+}
+
+}  // namespace anymps::lab

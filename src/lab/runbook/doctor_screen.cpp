@@ -1,0 +1,47 @@
+#include "lab/runbook/doctor_screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "lab/text_wrap.h"
+
+namespace anymps::lab {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kIndent = 33;
+constexpr std::size_t kWidest = 120;
+
+// The colour of each state, as ECMA-48 has it.
+const std::map<std::string, std::string_view> kColours = {{"green", "32"}, {"yellow", "33"}, {"red", "31"}};
+
+}  // namespace
+
+std::string doctor_screen(const json& document, const Terminal& terminal) {
+  const std::size_t width = std::clamp<std::size_t>(terminal.width, 72, kWidest);
+  const std::string indent(kIndent, ' ');
+  std::map<std::string, int> counts;
+  std::string text;
+  for (const json& gate : document.at("gates")) {
+    const auto state = gate.at("state").get<std::string>();
+    ++counts[state];
+    text += terminal.paint(kColours.at(state), fmt::format("{:<7}", state));
+    text += fmt::format("{:<{}}", gate.at("name").get<std::string>(), kIndent - 7);
+    text += wrapped(gate.at("value").get<std::string>(), width, indent);
+    if (state == "green") continue;
+    text += indent + wrapped(gate.at("why").get<std::string>(), width, indent);
+    text += indent + terminal.paint("1", "remedy: ") + wrapped(gate.at("remedy").get<std::string>(), width - 8, indent);
+  }
+  const bool bad = document.at("verdict") == "bad";
+  text += "\n" + terminal.paint(bad ? "31" : "32", bad ? "not ready" : "ready");
+  text += fmt::format(": {} green, {} yellow, {} red{}; run {} of the logbook\n", counts["green"], counts["yellow"],
+                      counts["red"], document.at("strict").get<bool>() ? " (strict: yellow counts as red)" : "",
+                      document.at("run").get<std::int64_t>());
+  return text;
+}
+
+}  // namespace anymps::lab

@@ -1,0 +1,30 @@
+// Fields of the runbook's documents, read without trusting them: they may come from a file, from another version, or
+// from a run that could not find something out. What is not there, or of another kind, is empty.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace anymps::lab {
+
+// What an object has by that name; null where it has none, or is no object.
+const nlohmann::json& member(const nlohmann::json& object, std::string_view name);
+
+std::optional<double> number_in(const nlohmann::json& object, std::string_view name);
+bool flag_in(const nlohmann::json& object, std::string_view name);
+
+// In words: texts as they are, "yes" and "no", numbers; lists of such with commas, everything else as JSON.
+std::string text_of(const nlohmann::json& value);
+// A text and nothing else.
+std::string text_member(const nlohmann::json& object, std::string_view name, std::string_view otherwise = "");
+// For people: texts without their quotes, all else as JSON.
+std::string plain_text(const nlohmann::json& value);
+std::string text_in(const nlohmann::json& object, std::string_view name);
+
+// The reference is to a part of `object`, or to something that lives on.
+const nlohmann::json& list_in(const nlohmann::json& object, std::string_view name);
+const nlohmann::json& object_in(const nlohmann::json& object, std::string_view name);
+
+}  // namespace anymps::lab

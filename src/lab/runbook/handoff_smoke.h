@@ -1,0 +1,37 @@
+// Runs a bundle on another host for a short time, and brings the figures back.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "lab/runbook/bundle_reader.h"
+#include "lab/runbook/session.h"
+
+namespace anymps::lab {
+
+struct SmokeOptions {
+  std::string host;
+  std::string ssh = "ssh";  // the client with its options, as a shell has it
+  std::string bundle;
+  std::string python = "python3";  // on that host
+  std::string folder;              // on that host; empty: one in its login folder, by the bundle's digest
+  std::string data;                // on that host; empty: where the bundle has it
+  std::uint64_t warm_up = 5;
+  std::uint64_t steps = 50;
+  std::uint64_t epochs = 10;
+  std::uint64_t epoch_steps = 0;  // 0: the script's own epochs
+  double threshold = 0.26;        // share by which memory may rise
+};
+
+// The document of `anymps handoff smoke` without what Session::finish adds:
+// {"host","rtt_seconds","folder","copied","sha256","golden":{..},"figures":window_figures,"plateau":plateau_figures,
+//  "environment":{..},"differences":[..],"local":{"run","verb","figures"}|null,"speed_ratio","explanation":[..],
+//  "notes":[..]}
+// Throws RemoteError where the host cannot be reached, lacks python or torch, or the run fails there.
+nlohmann::json smoke_handoff(const Bundle& bundle, const SmokeOptions& options, Session& session);
+
+// Bad where the memory does not hold its level.
+Verdict smoke_verdict(const nlohmann::json& document);
+
+}  // namespace anymps::lab

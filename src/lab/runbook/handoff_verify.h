@@ -1,0 +1,28 @@
+// Takes a bundle on the other side: whether it is whole, and what differs here from where it was made.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "lab/runbook/bundle_reader.h"
+#include "lab/runbook/progress.h"
+
+namespace anymps::lab {
+
+struct VerifyOptions {
+  std::string bundle;
+  std::string into;    // empty: it is not unpacked
+  std::string python;  // empty: the one that a command without a path would take
+  std::string data;    // empty: the data set is not compared, unless the bundle brings it
+  std::string sha256;  // of the manifest, where the user knows it; empty: unknown
+  BundleLimits limits;
+};
+
+// The bundle, read whole. Throws BundleError, also where its manifest is another than the user says.
+Bundle opened_bundle(const std::string& path, const std::string& sha256, const BundleLimits& limits);
+
+// The document of `anymps handoff verify` without what Session::finish adds:
+// {"bundle","sha256","files","into","golden":{..},"differences":[{"kind","name","here","there","severity"}],"notes":[..]}
+nlohmann::json verify_handoff(const Bundle& bundle, const VerifyOptions& options, Progress& progress);
+
+}  // namespace anymps::lab

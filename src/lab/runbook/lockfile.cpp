@@ -1,0 +1,98 @@
+#include "lab/runbook/lockfile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "lab/file_text.h"
+#include "lab/runbook/quiet_child.h"
+
+namespace anymps::lab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// uv writes its version into the environments that it makes.
+bool made_by_uv(const fs::path& prefix) {
+  std::ifstream file(prefix / "pyvenv.cfg");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("uv =") || line.starts_with("uv=")) return true;
+  }
+  return false;
+}
+
+fs::path found_above(fs::path folder, const char* name) {
+  while (true) {
+    std::error_code error;
+    if (fs::is_regular_file(folder / name, error)) return folder / name;
+    // A repository's root ends the search: what lies above is another project's.
+    if (fs::exists(folder / ".git", error) || !folder.has_relative_path()) return {};
+    folder = folder.parent_path();
+  }
+}
+
+}  // namespace
+
+std::string requirements_lock(const json& environment) {
+  const json& packages = environment.at("packages");
+  const bool all_hashed = !packages.empty() && std::ranges::all_of(packages, [](const json& one) {
+    return one["archive_sha256"].is_string();
+  });
+  std::string text =
+      fmt::format("# Python {}. Written by anymps handoff pack.\n", environment.at("python").value("version", ""));
+  for (const json& one : packages) {
+    const std::string pin = fmt::format("{}=={}", one["name"].get<std::string>(), one["version"].get<std::string>());
+    if (one.value("editable", false)) {
+      text += fmt::format("# {} is installed in place, from a checkout\n", pin);
+      continue;
+    }
+    text += pin;
+    if (one["archive_sha256"].is_string()) {
+      text += fmt::format("{}--hash=sha256:{}", all_hashed ? " " : "  # ", one["archive_sha256"].get<std::string>());
+    } else if (one["record_sha256"].is_string()) {
+      text += fmt::format("  # record sha256:{}", one["record_sha256"].get<std::string>());
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string conda_explicit(const fs::path& prefix) {
+  std::vector<std::string> lines;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(prefix / "conda-meta", error)) {
+    if (entry.path().extension() != ".json") continue;
+    const json record = json::parse(file_text(entry.path()), nullptr, false);
+    if (!record.is_object() || !record.contains("url") || !record["url"].is_string()) continue;
+    std::string line = record["url"].get<std::string>();
+    if (record.contains("md5") && record["md5"].is_string()) line += "#" + record["md5"].get<std::string>();
+    lines.push_back(std::move(line));
+  }
+  if (lines.empty()) return {};
+  std::ranges::sort(lines);
+  return fmt::format("# conda create --name NAME --file FILE\n@EXPLICIT\n{}\n", fmt::join(lines, "\n"));
+}
+
+std::map<std::string, std::string> lockfiles(const json& environment, const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  files["requirements.lock"] = requirements_lock(environment);
+  const fs::path lock = found_above(fs::absolute(folder).lexically_normal(), "uv.lock");
+  if (!lock.empty()) files["uv.lock"] = file_text(lock);
+  const json& python = environment.at("python");
+  if (!lock.empty() || made_by_uv(python.value("prefix", ""))) {
+    if (const auto frozen = quiet_output({"uv", "pip", "freeze", "--python", python.value("executable", "")})) {
+      files["uv-freeze.txt"] = *frozen;
+    }
+  }
+  if (const char* conda = std::getenv("CONDA_PREFIX"); conda != nullptr && *conda != '\0') {
+    if (const std::string list = conda_explicit(conda); !list.empty()) files["conda-explicit.txt"] = list;
+  }
+  return files;
+}
+
+}  // namespace anymps::lab

@@ -1,0 +1,188 @@
+#include "lab/runbook/log_export.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "lab/runbook/document_fields.h"
+#include "lab/runbook/log_fields.h"
+#include "lab/runbook/log_figures.h"
+
+namespace anymps::lab {
+namespace {
+
+using nlohmann::json;
+
+// Quoted where it must be.
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::string csv_line(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + csv_cell(cell);
+  return line + "\n";
+}
+
+std::string markdown_cell(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '|') escaped += '\\';
+    escaped += c == '\n' ? ' ' : c;
+  }
+  return escaped.empty() ? "-" : escaped;
+}
+
+std::string markdown_line(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) line += " " + markdown_cell(cell) + " |";
+  return line + "\n";
+}
+
+// The words as a shell would take them, near enough to be read.
+std::string command_text(const LoggedRun& run) { return fmt::format("{}", fmt::join(run.command, " ")); }
+
+std::string figure_line(const RunFigure& figure) {
+  return fmt::format("{} {}{}", figure.name, figure_text(figure.kind, figure.value),
+                     figure.at.empty() ? "" : " at " + figure.at);
+}
+
+std::string short_commit(const json& facts) {
+  const std::string commit = text_member(facts, "commit");
+  if (commit.empty()) return "-";
+  return commit.substr(0, 10) + (flag_in(facts, "dirty") ? " with uncommitted changes" : "");
+}
+
+// What is recorded, said; what is not, named once at the end.
+class Sentences {
+ public:
+  explicit Sentences(const json& facts) : facts_(facts) {}
+
+  void add(std::string sentence) { all_.push_back(std::move(sentence)); }
+
+  // Fields with what to say of each, {} standing for its value.
+  void list(std::initializer_list<std::pair<const char*, std::string_view>> fields) {
+    std::vector<std::string> said;
+    for (const auto& [name, form] : fields) {
+      const LogField& field = log_field(name);
+      const std::string value = text_of(field, facts_);
+      if (value == "-") {
+        missing_.emplace_back(field.label);
+      } else {
+        said.push_back(fmt::format(fmt::runtime(form), value));
+      }
+    }
+    if (!said.empty()) add(fmt::format("{}.", fmt::join(said, ", ")));
+  }
+
+  std::string take() {
+    if (!missing_.empty()) add(fmt::format("Not recorded: {}.", fmt::join(missing_, ", ")));
+    return fmt::format("{}", fmt::join(all_, " "));
+  }
+
+ private:
+  const json& facts_;
+  std::vector<std::string> all_;
+  std::vector<std::string> missing_;
+};
+
+}  // namespace
+
+json log_to_json(const std::vector<RunWithSamples>& runs) {
+  auto all = json::array();
+  for (const RunWithSamples& one : runs) {
+    json run = to_json(one.run);
+    run["samples"] = one.samples;
+    all.push_back(std::move(run));
+  }
+  return all;
+}
+
+std::string log_to_csv(const std::vector<RunWithSamples>& runs) {
+  std::vector<std::string> heads = {"run", "verb", "state", "verdict", "started", "ended", "command", "folder"};
+  for (const LogField& field : log_fields()) heads.emplace_back(field.name);
+  heads.insert(heads.end(), {"figure", "figure_at", "figure_value"});
+  std::string text = csv_line(heads);
+  for (const RunWithSamples& one : runs) {
+    const LoggedRun& run = one.run;
+    std::vector<std::string> cells = {std::to_string(run.id),
+                                      run.verb,
+                                      std::string(state_text(run.state)),
+                                      std::string(verdict_text(run.verdict)),
+                                      run.started,
+                                      run.ended,
+                                      command_text(run),
+                                      run.folder};
+    for (const LogField& field : log_fields()) {
+      const json& value = value_of(field, run.facts);
+      cells.push_back(value.is_null() ? "" : plain_text(value));
+    }
+    const std::vector<RunFigure> figures = run_figures(run);
+    const bool any = !figures.empty();
+    cells.push_back(any ? figures.front().name : "");
+    cells.push_back(any ? figures.front().at : "");
+    cells.push_back(any ? fmt::format("{}", figures.front().value) : "");
+    text += csv_line(cells);
+  }
+  return text;
+}
+
+std::string log_to_markdown(const std::vector<RunWithSamples>& runs) {
+  std::string text = markdown_line({"run", "started", "verb", "verdict", "torch", "commit", "batch", "resolution",
+                                    "peak memory", "fallback", "figure"});
+  text += "|---|---|---|---|---|---|---|---|---|---|---|\n";
+  for (const RunWithSamples& one : runs) {
+    const json& facts = one.run.facts;
+    const auto field = [&facts](const char* name) { return text_of(log_field(name), facts); };
+    const std::vector<RunFigure> figures = run_figures(one.run);
+    text += markdown_line({std::to_string(one.run.id), one.run.started, one.run.verb,
+                           std::string(verdict_text(one.run.verdict)), field("torch"), short_commit(facts),
+                           field("batch"), field("resolution"), field("peak_bytes"), field("fallback"),
+                           figures.empty() ? "" : figure_line(figures.front())});
+  }
+  return text;
+}
+
+std::string log_to_paragraph(const RunWithSamples& one) {
+  const LoggedRun& run = one.run;
+  const json& facts = run.facts;
+  Sentences text(facts);
+  text.add(fmt::format("Run {} of the logbook (`anymps {}`, {}).", run.id, run.verb, run.started));
+  text.list({{"torch", "PyTorch {}"},
+             {"python", "Python {}"},
+             {"commit", "commit {}"},
+             {"dirty", "uncommitted changes: {}"},
+             {"batch", "batch {}"},
+             {"resolution", "resolution {}"},
+             {"peak_bytes", "peak memory {}"},
+             {"fallback", "CPU fallback: {}"}});
+  text.list({{"device", "Device {}"}, {"system", "on {}"}, {"memory_bytes", "with {} of memory"}});
+  if (text_member(facts, "device") == "mps" && !text_member(member(facts, "machine"), "system").starts_with("macOS")) {
+    text.add("The device was simulated on a CPU: its speed says nothing about a Mac.");
+  }
+  text.list({{"epoch_window", "Epoch window: {}"},
+             {"seed", "seed: {}"},
+             {"workers", "loader workers: {}"},
+             {"worker_init", "initialised by: {}"},
+             {"deterministic", "deterministic algorithms: {}"},
+             {"amp", "AMP: {}"},
+             {"checkpointing", "checkpointing: {}"},
+             {"accumulation", "accumulation: {}"}});
+  text.list({{"data_sha256", "SHA-256 of the data set: {}"}});
+  if (const std::vector<RunFigure> figures = run_figures(run); !figures.empty()) {
+    text.add("Figure: " + figure_line(figures.front()) + ".");
+  }
+  return text.take();
+}
+
+}  // namespace anymps::lab

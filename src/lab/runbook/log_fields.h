@@ -1,0 +1,33 @@
+// The fields of the logbook that reviewers want: what they are called, and where they stand among a run's facts.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace anymps::lab {
+
+enum class FieldKind { kText, kBytes, kFlag, kShare, kSeconds, kApps, kMounts };
+
+struct LogField {
+  const char* group;    // "five-tuple", "circumstances", "training", "machine", "conditions"
+  const char* name;     // of a column
+  const char* label;    // for people
+  const char* pointer;  // into the facts
+  FieldKind kind = FieldKind::kText;
+};
+
+// Groups stand together.
+std::span<const LogField> log_fields();
+
+// By its name, which must be one of them.
+const LogField& log_field(std::string_view name);
+
+// Null where it was not recorded.
+const nlohmann::json& value_of(const LogField& field, const nlohmann::json& facts);
+
+// "-" where it was not recorded.
+std::string text_of(const LogField& field, const nlohmann::json& facts);
+
+}  // namespace anymps::lab

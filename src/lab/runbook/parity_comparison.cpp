@@ -1,0 +1,308 @@
+#include "lab/runbook/parity_comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace anymps::lab {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kStepsOfDtype = 8;
+constexpr double kFewestPoints = 5;  // of a slope
+
+json finite_json(double value) { return std::isfinite(value) ? json(value) : json(); }
+
+std::string number_text(double value) { return fmt::format("{:.3g}", value); }
+
+const RecordedValue* find(const KeptRun& run, const RecordedValue& like) {
+  const auto found = std::ranges::find_if(run.values, [&like](const RecordedValue& value) {
+    return value.what == like.what && value.name == like.name && value.step == like.step;
+  });
+  return found != run.values.end() ? &*found : nullptr;
+}
+
+// The pairs of one kind of tensor, and what is to be said of them.
+class Tensors {
+ public:
+  Tensors(const KeptRun& reference, const KeptRun& other, const ParityLimits& limits, std::string what)
+      : reference_(reference), other_(other), limits_(limits), what_(std::move(what)) {}
+
+  // From the first dropout on that differs, or from the beginning, rows are random.
+  void compare(bool random) {
+    random_ = random;
+    for (const RecordedValue& value : reference_.values) {
+      if (value.what != what_) continue;
+      const RecordedValue* const twin = find(other_, value);
+      if (twin == nullptr) {
+        findings_.push_back(fmt::format("{} {} ({}) is on {} only", what_, value.name, value.kind, reference_.device));
+      } else if (value.shape != twin->shape) {
+        findings_.push_back(fmt::format("{} {} has shape {} on {} and {} on {}", what_, value.name, value.shape.dump(),
+                                        reference_.device, twin->shape.dump(), other_.device));
+      } else {
+        compare(value, *twin);
+      }
+    }
+    for (const RecordedValue& value : other_.values) {
+      if (value.what == what_ && find(reference_, value) == nullptr) {
+        findings_.push_back(fmt::format("{} {} ({}) is on {} only", what_, value.name, value.kind, other_.device));
+      }
+    }
+    if (const std::string text = over_text(); !text.empty()) findings_.push_back(text);
+  }
+
+  const json& rows() const { return rows_; }
+  const json& findings() const { return findings_; }
+  const std::string& random_from() const { return random_from_; }
+
+ private:
+  void compare(const RecordedValue& value, const RecordedValue& twin) {
+    const auto kind = element_kind(value.kept);
+    const auto twin_kind = element_kind(twin.kept);
+    if (!kind || !twin_kind) return;
+    const std::vector<std::byte> left = reference_.read(value);
+    const std::vector<std::byte> right = other_.read(twin);
+    const Difference difference = difference_between({*kind, left}, {*twin_kind, right});
+    const double limit = std::max(limits_.relative_for(*kind), limits_.relative_for(*twin_kind));
+    const bool differs = difference.max_relative > limit || difference.not_finite > 0;
+    if (!random_ && differs && value.kind.find("Dropout") != std::string::npos) {
+      random_ = true;
+      random_from_ = value.name;
+    }
+    json row = {{"name", value.name},
+                {"kind", value.kind},
+                {"dtype", value.dtype == twin.dtype ? value.dtype : value.dtype + ", " + twin.dtype},
+                {"max_ulps", difference.max_ulps ? json(*difference.max_ulps) : json()},
+                {"max_relative", difference.max_relative},
+                {"max_element_relative", difference.max_element_relative},
+                {"max_absolute", difference.max_absolute},
+                {"elements", difference.elements},
+                {"not_finite", difference.not_finite},
+                {"limit", limit},
+                {"over", differs && !random_},
+                {"random", random_}};
+    rows_.push_back(std::move(row));
+    if (value.dtype != twin.dtype) {
+      findings_.push_back(fmt::format("{} {} is {} on {} and {} on {}", what_, value.name, value.dtype,
+                                      reference_.device, twin.dtype, other_.device));
+    }
+  }
+
+  // The first layer that differs is where to look, and the others follow from it; of gradients, the worst.
+  std::string over_text() const {
+    const json* shown = nullptr;
+    int count = 0;
+    for (const json& row : rows_) {
+      if (!row.at("over").get<bool>()) continue;
+      ++count;
+      if (shown == nullptr || (what_ == "gradient" && row.at("max_relative") > shown->at("max_relative"))) shown = &row;
+    }
+    if (shown == nullptr) return {};
+    const auto not_finite = shown->at("not_finite").get<std::uint64_t>();
+    std::string text = fmt::format("{} {}{} ", what_, shown->at("name").get<std::string>(),
+                                   what_ == "layer" ? " (" + shown->at("kind").get<std::string>() + ")" : "");
+    if (not_finite > 0) {
+      text += fmt::format("has {} element{} that only one of {} and {} has finite", not_finite,
+                          not_finite == 1 ? "" : "s", reference_.device, other_.device);
+    } else {
+      text += fmt::format("differs on {} by {} of its largest element (limit {})", other_.device,
+                          number_text(shown->at("max_relative").get<double>()),
+                          number_text(shown->at("limit").get<double>()));
+    }
+    if (count > 1) {
+      text += fmt::format("; {} more {} too", count - 1, count == 2 ? what_ + " does" : what_ + "s do");
+    }
+    return text;
+  }
+
+  const KeptRun& reference_;
+  const KeptRun& other_;
+  const ParityLimits& limits_;
+  std::string what_;
+  bool random_ = false;
+  std::string random_from_;
+  json rows_ = json::array();
+  json findings_ = json::array();
+};
+
+// Those of a step that accumulates are added up.
+struct StepLoss {
+  double sum = 0;
+  std::vector<RecordedLoss> parts;
+};
+
+std::map<std::uint64_t, StepLoss> losses_of(const KeptRun& run) {
+  std::map<std::uint64_t, StepLoss> steps;
+  for (const RecordedLoss& loss : run.losses) {
+    StepLoss& step = steps[loss.step];
+    step.sum += loss.value;
+    step.parts.push_back(loss);
+  }
+  return steps;
+}
+
+json ulps_of(const StepLoss& left, const StepLoss& right) {
+  std::uint64_t most = 0;
+  if (left.parts.size() != right.parts.size()) return {};
+  for (std::size_t i = 0; i < left.parts.size(); ++i) {
+    const auto kind = element_kind(left.parts[i].dtype);
+    if (!kind || left.parts[i].dtype != right.parts[i].dtype) return {};
+    if (!std::isfinite(left.parts[i].value) || !std::isfinite(right.parts[i].value)) return {};
+    most = std::max(most, ulps_between(*kind, left.parts[i].value, right.parts[i].value));
+  }
+  return most;
+}
+
+// By how many powers of ten the difference grows a step: the slope of its logarithm, by least squares.
+json decades_per_step(const json& steps) {
+  double count = 0;
+  double x = 0;
+  double y = 0;
+  double xx = 0;
+  double xy = 0;
+  for (const json& step : steps) {
+    const json& relative = step.at("relative");
+    if (!relative.is_number() || relative.get<double>() <= 0) continue;
+    const auto at = step.at("step").get<double>();
+    const double decades = std::log10(relative.get<double>());
+    count += 1;
+    x += at;
+    y += decades;
+    xx += at * at;
+    xy += at * decades;
+  }
+  const double spread = count * xx - x * x;
+  return count >= kFewestPoints && spread > 0 ? json((count * xy - x * y) / spread) : json();
+}
+
+std::string loss_text(double loss) { return fmt::format("{:.6g}", loss); }
+
+void compare_losses(const KeptRun& reference, const KeptRun& other, const ParityLimits& limits, bool random,
+                    json& comparison) {
+  json& steps = comparison["steps"] = json::array();
+  json& findings = comparison["findings"];
+  const auto expected = losses_of(reference);
+  const auto found = losses_of(other);
+  bool said_not_finite = false;
+  for (const auto& [step, loss] : expected) {
+    const auto twin = found.find(step);
+    if (twin == found.end()) continue;
+    const double a = loss.sum;
+    const double b = twin->second.sum;
+    const bool finite = std::isfinite(a) && std::isfinite(b);
+    steps.push_back({{"step", step + 1},
+                     {"loss", finite_json(b)},
+                     {"reference_loss", finite_json(a)},
+                     {"relative", finite ? json(relative_difference(a, b)) : json()},
+                     {"ulps", ulps_of(loss, twin->second)}});
+    const bool same = a == b || (std::isnan(a) && std::isnan(b));
+    if (!finite && !same && !random && !said_not_finite) {
+      said_not_finite = true;
+      findings.push_back(fmt::format("the loss of step {} is {} on {} and {} on {}", step + 1, loss_text(a),
+                                     reference.device, loss_text(b), other.device));
+    }
+  }
+  if (reference.steps != other.steps) {
+    findings.push_back(fmt::format("the script took {} steps on {} and {} on {}", reference.steps, reference.device,
+                                   other.steps, other.device));
+  }
+  const json last = steps.empty() ? json() : steps.back().at("relative");
+  comparison["drift"] = {
+      {"last_relative", last}, {"limit", limits.drift}, {"decades_per_step", decades_per_step(steps)}};
+  if (!random && last.is_number() && last.get<double>() > limits.drift) {
+    findings.push_back(fmt::format("the loss on {} is {} apart from that on {} at step {} (limit {})", other.device,
+                                   number_text(last.get<double>()), reference.device,
+                                   steps.back().at("step").get<std::uint64_t>(), number_text(limits.drift)));
+  }
+}
+
+constexpr std::array kPolicyFields = {"weight", "output", "statistics", "gradient"};
+
+using Dtypes = std::map<std::string, std::set<std::string>>;  // by field
+using Policy = std::map<std::string, Dtypes>;                 // by kind of layer
+
+Policy policy_of(const KeptRun& run) {
+  Policy policy;
+  std::map<std::string, std::string> kinds;  // by name of the layer
+  for (const json& module : run.modules) {
+    const auto kind = module.value("kind", std::string());
+    // A loss that is a module has no name either, and no parameters that could be its own.
+    if (module.contains("weight") && module.at("weight").is_string()) kinds[module.value("name", std::string())] = kind;
+    for (const char* field : {"weight", "statistics"}) {
+      const auto dtype = module.find(field);
+      if (dtype != module.end() && dtype->is_string()) policy[kind][field].insert(dtype->get<std::string>());
+    }
+  }
+  for (const RecordedValue& value : run.values) {
+    if (value.what == "layer") {
+      policy[value.kind]["output"].insert(value.dtype);
+      continue;
+    }
+    // The parameter's name without its own last word is the layer's.
+    const std::size_t dot = value.name.rfind('.');
+    const auto kind = kinds.find(dot == std::string::npos ? "" : value.name.substr(0, dot));
+    if (kind != kinds.end()) policy[kind->second]["gradient"].insert(value.dtype);
+  }
+  return policy;
+}
+
+}  // namespace
+
+double ParityLimits::relative_for(ElementKind kind) const {
+  return std::max(max_relative, kStepsOfDtype * epsilon_of(kind));
+}
+
+json compare_runs(const KeptRun& reference, const KeptRun& other, const ParityLimits& limits) {
+  Tensors layers(reference, other, limits, "layer");
+  layers.compare(false);
+  const bool random = !layers.random_from().empty();
+  Tensors gradients(reference, other, limits, "gradient");
+  gradients.compare(random);
+  json comparison = {{"device", other.device},
+                     {"layers", layers.rows()},
+                     {"gradients", gradients.rows()},
+                     {"random_from", random ? json(layers.random_from()) : json()},
+                     {"findings", layers.findings()}};
+  for (const json& finding : gradients.findings()) comparison["findings"].push_back(finding);
+  compare_losses(reference, other, limits, random, comparison);
+  return comparison;
+}
+
+json dtype_policy(const std::vector<KeptRun>& runs) {
+  std::set<std::string> kinds;
+  std::vector<Policy> policies;
+  for (const KeptRun& run : runs) {
+    policies.push_back(policy_of(run));
+    for (const auto& [kind, dtypes] : policies.back()) kinds.insert(kind);
+  }
+  json rows = json::array();
+  for (const std::string& kind : kinds) {
+    json row = {{"kind", kind}, {"disagree", false}};
+    for (const char* field : kPolicyFields) {
+      std::vector<std::string> texts;
+      for (Policy& policy : policies) texts.push_back(fmt::format("{}", fmt::join(policy[kind][field], ", ")));
+      if (std::ranges::adjacent_find(texts, std::not_equal_to<>()) == texts.end()) {
+        row[field] = texts.front();
+        continue;
+      }
+      row["disagree"] = true;
+      std::string text;
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        text += fmt::format("{}{}: {}", i == 0 ? "" : "; ", runs[i].device, texts[i].empty() ? "none" : texts[i]);
+      }
+      row[field] = text;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace anymps::lab

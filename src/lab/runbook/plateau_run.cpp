@@ -1,0 +1,86 @@
+#include "lab/runbook/plateau_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lab/runbook/plateau.h"
+
+namespace anymps::lab {
+namespace {
+
+using nlohmann::json;
+
+// To see which lines grow, with the first epoch as what was there before.
+constexpr std::uint64_t kSiteEpochs = 5;
+constexpr std::size_t kSitesShown = 10;
+
+json spec_for(const PlateauSettings& plateau, std::uint64_t epochs, bool sites) {
+  return {{"mode", "plateau"},
+          {"epochs", epochs},
+          {"epoch_steps", plateau.epoch_steps > 0 ? json(plateau.epoch_steps) : json()},
+          {"sites", sites}};
+}
+
+// The document without its sites; "verdict" in it is for the part alone.
+json curve(Session& session, const TrialSettings& settings, const PlateauSettings& plateau,
+           const TrialProgress& progress) {
+  const Trial trial = run_trial(settings, spec_for(plateau, plateau.epochs, false), progress);
+  const RecordedProcess* main = trial.main();
+  const std::vector<RecordedEpoch> epochs = main != nullptr ? main->epochs : std::vector<RecordedEpoch>();
+  if (main != nullptr) {
+    json facts = facts_of(*main);
+    facts["peak_bytes"] = trial.peak_bytes();
+    facts["epoch_window"] = fmt::format("epochs 1 to {}", epochs.size());
+    session.put_facts(facts);
+  }
+  Plateau judged = judge_plateau(epochs, plateau.epochs, plateau.threshold);
+  json document = plateau_json(judged, epochs, plateau.threshold);
+  document["simulated"] = main != nullptr && main->begin.value("simulated", false);
+  if (trial.outcome != Outcome::kRan) {
+    document["failure"] = failure_json(trial);
+    judged.verdict = Verdict::kBad;
+  }
+  document["verdict"] = verdict_text(judged.verdict);
+  return document;
+}
+
+json sites(const TrialSettings& settings, const PlateauSettings& plateau, const TrialProgress& progress) {
+  const std::uint64_t epochs = std::min(plateau.epochs, kSiteEpochs);
+  const Trial trial = run_trial(settings, spec_for(plateau, epochs, true), progress);
+  auto rows = json::array();
+  if (trial.main() == nullptr) return rows;
+  for (const GrowingSite& site : growing_sites(trial.main()->sites)) {
+    if (rows.size() == kSitesShown) break;
+    rows.push_back({{"site", site.site},
+                    {"bytes_per_epoch", site.bytes_per_epoch},
+                    {"count_per_epoch", site.count_per_epoch},
+                    {"example", site.example}});
+  }
+  return rows;
+}
+
+}  // namespace
+
+PlateauResult run_plateau(Session& session, const TrialSettings& settings, const PlateauSettings& plateau, double from,
+                          double to) {
+  const double half = (to - from) / 2;
+  // The number of steps is not known before the end: the bar nears it without reaching it.
+  const auto shown = [&](double begin, const char* what) {
+    return [&session, begin, half, what](std::uint64_t steps) {
+      const double share = static_cast<double>(steps) / static_cast<double>(steps + 100);
+      session.progress().at(begin + half * share, fmt::format("{}, step {}", what, steps));
+    };
+  };
+  PlateauResult result;
+  result.document =
+      session.part("plateau", [&] { return curve(session, settings, plateau, shown(from, "memory curve")); });
+  result.verdict = verdict_from(result.document.value("verdict", ""));
+  if (result.verdict == Verdict::kBad && plateau.sites && !result.document.contains("failure")) {
+    result.document["sites"] =
+        session.part("sites", [&] { return sites(settings, plateau, shown(from + half, "who makes what stays")); });
+  }
+  return result;
+}
+
+}  // namespace anymps::lab

@@ -1,0 +1,203 @@
+#include "lab/runbook/profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lab/replayed_timeline.h"
+#include "lab/runbook/step_times.h"
+
+namespace anymps::lab {
+namespace {
+
+using gpu::TraceKind;
+using nlohmann::json;
+
+constexpr double kSecond = 1e-9;
+constexpr std::size_t kRowsKept = 20;
+
+// Whether the window lies in the script's first epoch, behind it, or in both: the first one compiles and fills caches.
+std::string epoch_window(const RecordedProcess& process, const StepTimes& times, std::uint64_t warm_up) {
+  const std::uint64_t first = std::max<std::uint64_t>(1, warm_up);
+  const std::uint64_t last = first + times.steady_steps;
+  const std::uint64_t first_epoch = process.epochs.empty() ? UINT64_MAX : process.epochs.front().steps;
+  if (last <= first_epoch) return fmt::format("first epoch, steps {} to {}", first + 1, last);
+  if (first >= first_epoch) return fmt::format("steady epochs, steps {} to {}", first + 1, last);
+  return fmt::format("steps {} to {}, of which {} are of the first epoch", first + 1, last, first_epoch - first);
+}
+
+Spread intervals_between(const RecordedProcess& process, std::uint64_t first, std::uint64_t last) {
+  std::vector<double> seconds;
+  for (std::uint64_t i = std::max<std::uint64_t>(1, first); i < std::min<std::uint64_t>(last, process.steps.size());
+       ++i) {
+    seconds.push_back(static_cast<double>(process.steps[i].time_ns - process.steps[i - 1].time_ns) * kSecond);
+  }
+  return Spread::of(std::move(seconds));
+}
+
+json seconds_or_null(const Spread& spread) { return spread.median > 0 ? json(spread.median) : json(); }
+
+json with_failure(const Trial& trial, json part) {
+  if (trial.outcome != Outcome::kRan) part["failure"] = failure_json(trial);
+  if (trial.main() != nullptr && !trial.main()->errors.empty()) part["error"] = trial.main()->errors.front();
+  return part;
+}
+
+json waits_json(const RecordedProcess& process) {
+  std::vector<json> rows;
+  for (const RecordedWait& wait : process.waits) {
+    rows.push_back({{"name", wait.name}, {"site", wait.site}, {"count", wait.count}, {"seconds", wait.seconds}});
+  }
+  std::ranges::sort(rows, [](const json& left, const json& right) { return left["count"] > right["count"]; });
+  return rows;
+}
+
+// The trace of the process that took the steps, from its warm-up's end on.
+std::optional<TraceFile> window_of(const Trial& trial, std::uint64_t warm_up) {
+  const RecordedProcess* main = trial.main();
+  if (main == nullptr || main->steps.size() <= warm_up) return std::nullopt;
+  const auto found = std::ranges::find_if(
+      trial.traces, [main](const TraceFile& trace) { return trace.pid == static_cast<std::uint64_t>(main->pid); });
+  if (found == trial.traces.end()) return std::nullopt;
+  TraceFile window = *found;
+  const std::uint64_t begin = main->steps[static_cast<std::size_t>(std::max<std::uint64_t>(1, warm_up)) - 1].time_ns;
+  const std::uint64_t end = main->steps.back().time_ns;
+  std::erase_if(window.records,
+                [=](const TraceRecord& record) { return record.time_ns <= begin || record.time_ns > end; });
+  return window;
+}
+
+double fallback_seconds(const TraceFile& window, json& rows) {
+  std::set<std::string> names;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
+  for (const TraceRecord& record : window.records) {
+    if (record.kind != TraceKind::kFallback) continue;
+    names.insert(record.name);
+    ++counts[{record.name, record.site}];
+  }
+  double total = 0;
+  for (const TraceRecord& record : window.records) {
+    if (record.kind == TraceKind::kCall && names.contains(record.name))
+      total += static_cast<double>(record.b) * kSecond;
+  }
+  for (const auto& [place, count] : counts) {
+    rows.push_back({{"name", place.first}, {"site", place.second}, {"count", count}});
+  }
+  return total;
+}
+
+double median_of(const std::vector<RecordedRound>& rounds) {
+  std::vector<double> seconds;
+  for (const RecordedRound& round : rounds) {
+    if (round.counts) seconds.push_back(round.seconds);
+  }
+  return Spread::of(std::move(seconds)).median;
+}
+
+}  // namespace
+
+json ProfileSettings::key() const {
+  return {warm_up, steps, seconds, input_limit, fallback_limit, waits_limit, stage_names, bisect_workers.value_or(0)};
+}
+
+json full_part(const Trial& trial, const ProfileSettings& profile) {
+  const RecordedProcess* main = trial.main();
+  if (main == nullptr) return with_failure(trial, json::object());
+  const StepTimes times = step_times(*main, profile.warm_up);
+  const std::uint64_t first_epoch = main->epochs.empty() ? main->steps.size() : main->epochs.front().steps;
+  return with_failure(
+      trial, {{"step_seconds", times.seconds.median},
+              {"step_low", times.seconds.low},
+              {"step_high", times.seconds.high},
+              {"steps", times.steady_steps},
+              {"first_step_seconds", times.first_seconds},
+              {"first_epoch_step_seconds", seconds_or_null(intervals_between(*main, profile.warm_up, first_epoch))},
+              {"steady_step_seconds",
+               seconds_or_null(intervals_between(*main, std::max(profile.warm_up, first_epoch), main->steps.size()))},
+              {"input_share", times.input_share},
+              {"samples_per_step", times.samples_per_step},
+              {"window_seconds", times.window_seconds},
+              {"epoch_window", epoch_window(*main, times, profile.warm_up)},
+              {"waits", waits_json(*main)},
+              {"device", main->facts.value("device", "")},
+              {"simulated", main->begin.value("simulated", false)},
+              {"peak_bytes", trial.peak_bytes()}});
+}
+
+json operators_part(const Trial& trial, const ProfileSettings& profile) {
+  const std::optional<TraceFile> window = window_of(trial, profile.warm_up);
+  if (!window) return with_failure(trial, json::object());
+  const RecordedProcess& main = *trial.main();
+  const StepTimes times = step_times(main, profile.warm_up);
+  const ReplayedTimeline timeline = replay(*window);
+  auto fallbacks = json::array();
+  const double fallback = fallback_seconds(*window, fallbacks);
+  std::vector<json> rows;
+  for (const auto& [name, times_of] : timeline.operators) {
+    rows.push_back({{"name", name},
+                    {"count", times_of.count},
+                    {"self_seconds", times_of.self_seconds},
+                    {"queued_seconds", times_of.queued_seconds},
+                    {"waited_seconds", times_of.waited_seconds}});
+  }
+  std::ranges::sort(rows,
+                    [](const json& left, const json& right) { return left["self_seconds"] > right["self_seconds"]; });
+  if (rows.size() > kRowsKept) rows.resize(kRowsKept);
+  const double whole = times.window_seconds > 0 ? times.window_seconds : 1;
+  std::uint64_t waits = 0;
+  for (const TraceRecord& record : window->records) waits += record.kind == TraceKind::kSync ? 1 : 0;
+  return with_failure(
+      trial, {{"operators", rows},
+              {"fallbacks", fallbacks},
+              {"device_share", std::min(1.0, timeline.busy_seconds / whole)},
+              {"fallback_share", std::min(1.0, fallback / whole)},
+              {"modelled", to_json(timeline)},
+              {"waits_per_step",
+               static_cast<double>(waits) / static_cast<double>(std::max<std::uint64_t>(1, times.steady_steps))}});
+}
+
+json data_part(const Trial& trial) {
+  const RecordedProcess* main = trial.main();
+  if (main == nullptr) return with_failure(trial, json::object());
+  std::uint64_t descriptors = 0;
+  for (const RecordedProcess& process : trial.recording.processes) {
+    if (!process.uses.empty()) descriptors += process.uses.back().value("fds", std::uint64_t{0});
+  }
+  return with_failure(trial, {{"batch_seconds", median_of(main->loads)},
+                              {"batches", main->loads.size()},
+                              {"descriptors", descriptors},
+                              {"resident_bytes", trial.resident.bytes},
+                              {"processes", trial.recording.processes.size()}});
+}
+
+json stages_part(const Trial& trial) {
+  std::map<std::string, double> stages;
+  double total = 0;
+  for (const RecordedProcess& process : trial.recording.processes) {
+    for (const json& fetch : process.fetches) {
+      const json spent = fetch.value("stages", json::object());
+      for (const auto& [stage, nanoseconds] : spent.items()) {
+        if (!nanoseconds.is_number()) continue;
+        stages[stage] += nanoseconds.get<double>();
+        total += nanoseconds.get<double>();
+      }
+    }
+  }
+  auto shares = json::object();
+  for (const auto& [stage, spent] : stages) shares[stage] = total > 0 ? spent / total : 0;
+  return with_failure(trial, {{"stages", shares}});
+}
+
+json forward_part(const Trial& trial) {
+  const RecordedProcess* main = trial.main();
+  if (main == nullptr || main->forwards.empty()) return with_failure(trial, json::object());
+  // Calls return before the device is done; the whole window waited for it.
+  const auto counted = std::ranges::count_if(main->forwards, [](const RecordedRound& round) { return round.counts; });
+  const double window = static_cast<double>(main->window_end_ns - main->window_begin_ns) * kSecond;
+  return with_failure(trial, {{"seconds", counted > 0 && main->window_end_ns > main->window_begin_ns
+                                              ? window / static_cast<double>(counted)
+                                              : median_of(main->forwards)}});
+}
+
+}  // namespace anymps::lab

@@ -1,0 +1,49 @@
+// Where the time of a training step goes, from four trials of the same command: the whole of it, with every operator
+// traced, with nothing but loading, and with nothing but the model's call on one fixed batch.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/runbook/session.h"
+#include "lab/runbook/trial.h"
+#include "lab/runbook/verdict.h"
+
+namespace anymps::lab {
+
+struct ProfileSettings {
+  std::uint64_t warm_up = 5;
+  std::uint64_t steps = 50;
+  double seconds = 120;         // of a window, at most
+  double input_limit = 0.3;     // the share of a step that waiting for input may take
+  double fallback_limit = 0.1;  // ... and operators on the CPU
+  double waits_limit = 0.5;     // waits for the device a step
+  std::map<std::string, std::vector<std::string>> stage_names;
+  std::optional<std::uint64_t> bisect_workers;  // up to so many
+
+  nlohmann::json key() const;
+};
+
+struct ProfileResult {
+  Verdict verdict = Verdict::kUnknown;
+  nlohmann::json document;
+};
+
+ProfileResult run_profile(Session& session, const TrialSettings& settings, const ProfileSettings& profile, double from,
+                          double to);
+
+// What the parts say together: shares, the story, and the verdict. Pure; `parts` is an object of the parts' results.
+ProfileResult judge_profile(const nlohmann::json& parts, const ProfileSettings& profile);
+
+// What one trial of the whole script tells, traced or not.
+nlohmann::json full_part(const Trial& trial, const ProfileSettings& profile);
+nlohmann::json operators_part(const Trial& trial, const ProfileSettings& profile);
+nlohmann::json data_part(const Trial& trial);
+nlohmann::json stages_part(const Trial& trial);
+nlohmann::json forward_part(const Trial& trial);
+
+}  // namespace anymps::lab

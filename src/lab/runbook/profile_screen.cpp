@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lab/runbook/lab_screen.h"
+#include "lab/runbook/screen_parts.h"
+#include "lab/source_site.h"
+#include "lab/text_wrap.h"
+
+namespace anymps::lab {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kRows = 8;
+
+std::string shares_line(const json& shares) {
+  std::string line = " ";
+  for (const char* name : {"input", "host", "device", "waiting", "fallback"}) {
+    line += fmt::format(" {} {}", name, percent_at(shares, name));
+  }
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string profile_screen(const json& document, const Terminal& terminal) {
+  std::string text = verdict_line(document, "profile", terminal);
+  text += wrapped(document.value("story", ""), terminal.width, "");
+  text += failure_text(document.value("failure", json()), terminal);
+  const json full = document.value("full", json::object());
+  if (full.contains("step_seconds")) {
+    text += "\n" + shares_line(full.value("shares", json::object()));
+    const json data = document.value("data", json::object());
+    text += columns({{"whole step", seconds_at(full, "step_seconds")},
+                     {"of the first epoch", seconds_at(full, "first_epoch_step_seconds")},
+                     {"of steady epochs", seconds_at(full, "steady_step_seconds")},
+                     {"loading alone", seconds_at(data, "batch_seconds")},
+                     {"forward alone, one batch", seconds_at(document.value("forward", json::object()), "seconds")}});
+    if (const json stages = data.value("stages", json::object()); !stages.empty()) {
+      text += "\n  loading:";
+      for (const auto& [stage, share] : stages.items())
+        text += fmt::format(" {} {}", stage, percent_at(stages, stage.c_str()));
+      text += "\n";
+    }
+  }
+  std::vector<std::vector<std::string>> rows = {{"operator", "calls", "itself", "queued", "waited for"}};
+  for (const json& row : document.value("operators", json::array())) {
+    if (rows.size() > kRows) break;
+    rows.push_back({row.value("name", ""), number_at(row, "count", 0), seconds_at(row, "self_seconds"),
+                    seconds_at(row, "queued_seconds"), seconds_at(row, "waited_seconds")});
+  }
+  if (rows.size() > 1) text += "\n" + columns(rows);
+  rows = {{"wait", "calls", "time", "line"}};
+  for (const json& row : document.value("waits", json::array())) {
+    if (rows.size() > kRows) break;
+    rows.push_back({row.value("name", ""), number_at(row, "count", 0), seconds_at(row, "seconds"),
+                    SourceSite::parse(row.value("site", "")).text()});
+  }
+  if (rows.size() > 1) text += "\n" + columns(rows);
+  rows = {{"workers", "outcome", "batch", "descriptors", "memory"}};
+  for (const json& row : document.value("workers", json::array())) {
+    rows.push_back({number_at(row, "workers", 0), row.value("outcome", ""), seconds_at(row, "batch_seconds"),
+                    number_at(row, "descriptors", 0), bytes_at(row, "resident_bytes")});
+  }
+  if (rows.size() > 1) text += "\n" + columns(rows);
+  return text + notes_of(document, terminal);
+}
+
+}  // namespace anymps::lab

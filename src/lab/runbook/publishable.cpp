@@ -1,0 +1,114 @@
+#include "lab/runbook/publishable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "lab/runbook/document_fields.h"
+#include "lab/runbook/report_parts.h"
+
+namespace anymps::lab {
+namespace {
+
+using nlohmann::json;
+
+// The newest of a verb that `fits`; null where there is none.
+template <typename Fits>
+const FinishedRun* newest(const std::vector<FinishedRun>& all, std::string_view verb, const Fits& fits) {
+  const auto found = std::ranges::find_if(all, [&](const FinishedRun& run) { return run.verb() == verb && fits(run); });
+  return found != all.end() ? &*found : nullptr;
+}
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+// All gates with one of these words in their names are there and green.
+Requirement gates_green(std::string name, const FinishedRun* doctor, std::initializer_list<const char*> words) {
+  Requirement requirement{std::move(name), false, "there is no doctor run for this host", "anymps doctor"};
+  if (doctor == nullptr) return requirement;
+  requirement.found.clear();
+  for (const char* word : words) {
+    bool known = false;
+    for (const json& gate : list_in(doctor->document, "gates")) {
+      const std::string gate_name = text_in(gate, "name");
+      if (lower(gate_name).find(word) == std::string::npos) continue;
+      known = true;
+      if (const std::string state = text_in(gate, "state"); state != "green") {
+        requirement.found = fmt::format("{}: the gate \"{}\" is {}", doctor->name, gate_name, state);
+      }
+    }
+    if (!known) requirement.found = fmt::format("{} has no gate \"{}\"", doctor->name, word);
+  }
+  if (requirement.found.empty()) {
+    requirement = {std::move(requirement.name), true, fmt::format("{}: green", doctor->name), ""};
+  }
+  return requirement;
+}
+
+bool has_throughput(const FinishedRun& sweep) {
+  return std::ranges::any_of(list_in(sweep.document, "series"), [](const json& series) {
+    return std::ranges::any_of(list_in(series, "points"), [](const json& point) {
+      return text_in(point, "outcome") == "ran" && number_in(point, "samples_per_second").has_value();
+    });
+  });
+}
+
+}  // namespace
+
+bool Publishable::yes() const { return !simulated && std::ranges::all_of(behind, &Requirement::met); }
+
+std::string Publishable::sentence() const {
+  if (yes()) return "Publishable: all four are behind it.";
+  const auto missing = std::ranges::count(behind, false, &Requirement::met);
+  std::string text = "Not publishable";
+  if (simulated) text += " as a Mac's throughput: it was measured on a simulated device";
+  if (missing != 0) {
+    text += fmt::format("{} {} of four {} missing", simulated ? ", and" : ":", missing, missing == 1 ? "is" : "are");
+  }
+  return text + ".";
+}
+
+Publishable judge_throughput(const FinishedRun& sweep, const std::vector<FinishedRun>& all) {
+  const std::string argument = text_in(sweep.document, "argument");
+  const std::string command = command_line(list_in(sweep.document, "command"));
+  Publishable judged{sweep, sweep.simulated(), {}};
+  const FinishedRun* doctor = newest(all, "doctor", [&](const FinishedRun& run) { return run.host() == sweep.host(); });
+  judged.behind.push_back(gates_green("architecture proof", doctor, {"architecture"}));
+  judged.behind.push_back(gates_green("device log", doctor, {"is_available", "matmul"}));
+  judged.behind.push_back(has_throughput(sweep)
+                              ? Requirement{"batch sweep", true, sweep.name, ""}
+                              : Requirement{"batch sweep", false, sweep.name + " has no point that ran",
+                                            fmt::format("anymps sweep{} -- {}",
+                                                        argument.empty() ? "" : " --batch-arg " + argument, command)});
+  const FinishedRun* plateau = newest(all, "plateau", [&](const FinishedRun& run) {
+    return run.host() == sweep.host() && same_command(run, sweep, argument) &&
+           list_in(run.document, "epochs").size() > 1;
+  });
+  judged.behind.push_back(
+      plateau != nullptr
+          ? Requirement{"memory curve", true,
+                        fmt::format("{}, verdict {}", plateau->name, text_in(plateau->document, "verdict")), ""}
+          : Requirement{"memory curve", false, "there is no plateau run of this command",
+                        "anymps plateau -- " + command});
+  return judged;
+}
+
+json to_json(const Publishable& judged) {
+  json behind = json::array();
+  for (const Requirement& requirement : judged.behind) {
+    behind.push_back({{"name", requirement.name},
+                      {"met", requirement.met},
+                      {"found", requirement.found},
+                      {"command", requirement.command}});
+  }
+  return {{"run", judged.sweep.id},        {"name", judged.sweep.name}, {"publishable", judged.yes()},
+          {"simulated", judged.simulated}, {"why", judged.sentence()},  {"behind", std::move(behind)}};
+}
+
+}  // namespace anymps::lab

@@ -1,0 +1,14 @@
+#include "lab/runbook/recorder_files.h"
+
+#include <array>
+
+namespace anymps::lab {
+
+std::span<const RecorderFile> recorder_files() {
+  static constexpr auto kFiles = std::to_array<RecorderFile>({
+#include "recorder_files.inc"
+  });
+  return kFiles;
+}
+
+}  // namespace anymps::lab

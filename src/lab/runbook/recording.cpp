@@ -1,0 +1,157 @@
+#include "lab/runbook/recording.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <string_view>
+
+#include "lab/file_text.h"
+
+namespace anymps::lab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr double kSecond = 1e-9;
+
+std::uint64_t number(const json& event, const char* key) {
+  const auto found = event.find(key);
+  return found != event.end() && found->is_number() && found->get<double>() > 0 ? found->get<std::uint64_t>() : 0;
+}
+
+std::string text(const json& event, const char* key) {
+  const auto found = event.find(key);
+  return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+bool flag(const json& event, const char* key) {
+  const auto found = event.find(key);
+  return found != event.end() && found->is_boolean() && found->get<bool>();
+}
+
+RecordedRound round_of(const json& event) {
+  return {static_cast<double>(number(event, "ns")) * kSecond, number(event, "n"), flag(event, "counts")};
+}
+
+using Take = void (*)(RecordedProcess& process, const json& event);
+
+const std::map<std::string, Take, std::less<>>& takers() {
+  static const std::map<std::string, Take, std::less<>> all = {
+      {"begin",
+       [](RecordedProcess& process, const json& event) {
+         process.begin = event;
+         process.pid = static_cast<std::int64_t>(number(event, "pid"));
+         process.is_main = text(event, "role") == "main";
+       }},
+      {"fact",
+       [](RecordedProcess& process, const json& event) { process.facts[text(event, "k")] = event.value("v", json()); }},
+      {"loader", [](RecordedProcess& process, const json& event) { process.loaders.push_back(event); }},
+      {"step",
+       [](RecordedProcess& process, const json& event) {
+         process.steps.push_back({number(event, "t"), number(event, "i"), number(event, "n"), number(event, "in"),
+                                  number(event, "back"), number(event, "mem"), number(event, "drv"),
+                                  text(event, "site")});
+       }},
+      {"epoch",
+       [](RecordedProcess& process, const json& event) {
+         process.epochs.push_back({number(event, "i"), number(event, "steps"), number(event, "mem"),
+                                   number(event, "flushed"), number(event, "drv"), number(event, "rss"),
+                                   static_cast<double>(number(event, "ns")) * kSecond});
+       }},
+      {"sites", [](RecordedProcess& process,
+                   const json& event) { process.sites.push_back(event.value("rows", json::object())); }},
+      {"load", [](RecordedProcess& process, const json& event) { process.loads.push_back(round_of(event)); }},
+      {"forward", [](RecordedProcess& process, const json& event) { process.forwards.push_back(round_of(event)); }},
+      {"wait",
+       [](RecordedProcess& process, const json& event) {
+         process.waits.push_back({text(event, "name"), text(event, "site"), number(event, "count"),
+                                  static_cast<double>(number(event, "ns")) * kSecond});
+       }},
+      {"fetch", [](RecordedProcess& process, const json& event) { process.fetches.push_back(event); }},
+      {"use", [](RecordedProcess& process, const json& event) { process.uses.push_back(event); }},
+      {"value",
+       [](RecordedProcess& process, const json& event) {
+         process.values.push_back({text(event, "what"), text(event, "name"), text(event, "kind"), number(event, "step"),
+                                   text(event, "dtype"), text(event, "kept"), number(event, "count"),
+                                   number(event, "offset"), event.value("shape", json::array())});
+       }},
+      {"loss",
+       [](RecordedProcess& process, const json& event) {
+         const auto value = event.find("value");
+         if (value == event.end() || !(value->is_number() || value->is_string())) return;
+         // JSON has no NaN and no infinities: those are texts.
+         const double loss =
+             value->is_number() ? value->get<double>() : std::strtod(value->get<std::string>().c_str(), nullptr);
+         process.losses.push_back({number(event, "step"), loss, text(event, "dtype")});
+       }},
+      {"module", [](RecordedProcess& process, const json& event) { process.modules.push_back(event); }},
+      {"error", [](RecordedProcess& process, const json& event) { process.errors.push_back(text(event, "text")); }},
+      {"window",
+       [](RecordedProcess& process, const json& event) {
+         const bool begins = text(event, "edge") == "begin";
+         (begins ? process.window_begin_ns : process.window_end_ns) = number(event, "t");
+         (begins ? process.window_begin_step : process.window_end_step) = number(event, "step");
+       }},
+      {"end", [](RecordedProcess& process, const json& event) { process.ended = text(event, "why"); }},
+  };
+  return all;
+}
+
+RecordedProcess read_process(const fs::path& path) {
+  RecordedProcess process;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const json event = json::parse(line, nullptr, false);
+    if (!event.is_object()) continue;
+    const auto taker = takers().find(text(event, "e"));
+    if (taker != takers().end()) taker->second(process, event);
+  }
+  process.stacks = file_text(fs::path(path).replace_extension(".stacks"));
+  process.values_path = fs::path(path).replace_extension(".values");
+  return process;
+}
+
+}  // namespace
+
+const RecordedProcess* Recording::main() const {
+  const auto stepped = std::ranges::find_if(processes, [](const auto& process) { return !process.steps.empty(); });
+  if (stepped != processes.end()) return &*stepped;
+  return processes.empty() ? nullptr : &processes.front();
+}
+
+Recording read_recording(const fs::path& folder) {
+  Recording recording;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".jsonl") recording.processes.push_back(read_process(entry.path()));
+  }
+  std::ranges::sort(recording.processes, [](const RecordedProcess& left, const RecordedProcess& right) {
+    return std::pair(!left.is_main, left.pid) < std::pair(!right.is_main, right.pid);
+  });
+  return recording;
+}
+
+json facts_of(const RecordedProcess& process) {
+  json facts;
+  for (const char* key : {"torch", "torch_commit", "python", "executable", "machine", "threads", "simulated"}) {
+    facts[key] = process.begin.value(key, json());
+  }
+  for (const auto& [name, value] : process.facts.items()) facts[name] = value;
+  for (const char* name : {"amp", "checkpointing"}) {
+    if (!facts.contains(name)) facts[name] = false;
+  }
+  if (!facts.contains("accumulation")) facts["accumulation"] = 1;
+  if (!process.loaders.empty()) {
+    const json& loader = process.loaders.front();
+    facts["loader"] = loader;
+    for (const char* name : {"workers", "worker_init", "pin_memory"}) facts[name] = loader.value(name, json());
+  }
+  if (const auto shape = facts.find("batch_shape"); shape != facts.end() && shape->is_array() && !shape->empty()) {
+    facts["batch"] = shape->front();
+  }
+  return facts;
+}
+
+}  // namespace anymps::lab

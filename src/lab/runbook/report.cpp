@@ -1,0 +1,224 @@
+#include "lab/runbook/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "lab/html_page.h"
+#include "lab/markup.h"
+#include "lab/runbook/document_fields.h"
+#include "lab/runbook/publishable.h"
+#include "lab/runbook/report_assets.h"
+#include "lab/runbook/report_sections.h"
+
+namespace anymps::lab {
+namespace {
+
+using nlohmann::json;
+
+// What most scripts call it, where no sweep says.
+constexpr const char* kUsualBatchArgument = "--batch-size";
+
+struct Chapter {
+  std::string_view verb;  // or the beginning of it
+  std::string_view title;
+  std::string_view about;
+  std::string (*draw)(const ReportRuns& runs);
+};
+
+// In the order of the page: the decision first, then what it rests on.
+constexpr Chapter kChapters[] = {
+    {"decide", "Decision", "Where this workload should run, and on what evidence.", decide_section},
+    {"sweep", "Batch sweep", "How throughput and memory grow with the batch, and where it stops.", sweep_section},
+    {"plateau", "Memory plateau", "Whether memory stays level from epoch to epoch, with a flush after each.",
+     plateau_section},
+    {"profile", "Profile", "Where the time of a step goes, in a window after the warm-up.", profile_section},
+    {"parity", "Parity", "How far the devices' numbers are apart, from the same seed.", parity_section},
+    {"doctor", "Gates", "Whether this machine and its Python are fit for figures.", doctor_section},
+    {"handoff", "Handoff", "What differs between this host and the other.", handoff_section},
+};
+constexpr Chapter kOther = {"", "", "", other_section};
+
+const Chapter& chapter_of(const std::string& verb) {
+  const auto* found =
+      std::ranges::find_if(kChapters, [&](const Chapter& chapter) { return verb.starts_with(chapter.verb); });
+  return found != std::end(kChapters) ? *found : kOther;
+}
+
+std::size_t place_of(const std::string& verb) {
+  const auto* found =
+      std::ranges::find_if(kChapters, [&](const Chapter& chapter) { return verb.starts_with(chapter.verb); });
+  return static_cast<std::size_t>(found - std::begin(kChapters));
+}
+
+struct Section {
+  std::string verb;
+  std::string title;
+  std::string html;
+  ReportRuns runs;
+  std::vector<std::int64_t> ids;
+};
+
+std::size_t count(std::string_view text, std::string_view piece) {
+  std::size_t number = 0;
+  for (std::size_t at = text.find(piece); at != std::string_view::npos; at = text.find(piece, at + 1)) ++number;
+  return number;
+}
+
+ReportRun shown(const FinishedRun& run, std::size_t style) {
+  const std::string mac = run.mac();
+  return {run.document, mac.empty() ? run.name : fmt::format("{}, {}", run.name, mac), style, run.simulated()};
+}
+
+// One of each verb, with all runs of it.
+std::vector<Section> sections_of(const std::vector<FinishedRun>& chosen) {
+  std::vector<Section> sections;
+  for (const FinishedRun& run : chosen) {
+    const std::string verb = run.verb();
+    auto section = std::ranges::find(sections, verb, &Section::verb);
+    if (section == sections.end()) {
+      const std::string_view title = chapter_of(verb).title;
+      sections.push_back({verb, title.empty() || title == "Handoff" ? verb : std::string(title), "", {}, {}});
+      section = std::prev(sections.end());
+    }
+    section->runs.push_back(shown(run, section->runs.size()));
+    section->ids.push_back(run.id);
+  }
+  std::ranges::stable_sort(sections, {}, [](const Section& section) { return place_of(section.verb); });
+  for (Section& section : sections) section.html = chapter_of(section.verb).draw(section.runs);
+  return sections;
+}
+
+std::string section_html(const Section& section, std::size_t number) {
+  const std::string_view about = chapter_of(section.verb).about;
+  return fmt::format("<section id=\"part{}\" data-verb=\"{}\">\n<h2>{}</h2>\n{}{}</section>\n", number,
+                     escaped(section.verb), escaped(section.title),
+                     about.empty() ? "" : fmt::format("<p class=\"about\">{}</p>\n", escaped(about)), section.html);
+}
+
+std::string overview(const std::vector<Section>& sections) {
+  std::string rows;
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    for (const ReportRun& run : sections[i].runs) {
+      const std::string verdict = text_in(run.document, "verdict");
+      rows += fmt::format("<tr><td><a href=\"#part{}\">{}</a></td><td>{}</td><td>{}{}</td><td>{}</td></tr>\n", i,
+                          escaped(sections[i].title), escaped(run.label),
+                          verdict.empty() ? "" : badge(verdict_tone(verdict), verdict),
+                          run.simulated ? " " + badge(Tone::kClose, "simulated") : "", escaped(headline(run.document)));
+    }
+  }
+  return "<div class=\"scroll overview\" role=\"region\" aria-label=\"Overview\" tabindex=\"0\"><table><thead><tr><th "
+         "scope=\"col\">part</th><th scope=\"col\">run</th><th scope=\"col\">verdict</th><th scope=\"col\">in one "
+         "line</th></tr></thead><tbody>\n" +
+         rows + "</tbody></table></div>\n";
+}
+
+std::string publish_panel(const Publishable& judged, const std::string& label) {
+  std::string html = fmt::format("<div class=\"publish{}\"><b>Throughput of {}</b> {}\n<ul>\n",
+                                 judged.yes() ? " yes" : "", escaped(label), escaped(judged.sentence()));
+  for (const Requirement& requirement : judged.behind) {
+    html +=
+        fmt::format("<li>{}<span class=\"dim\">{}</span>{}</li>\n",
+                    badge(requirement.met ? Tone::kGood : Tone::kBad, requirement.name), escaped(requirement.found),
+                    requirement.command.empty() ? "" : fmt::format("<code>{}</code>", escaped(requirement.command)));
+  }
+  return html + "</ul></div>\n";
+}
+
+// Every command on the page once.
+std::string commands(const std::vector<FinishedRun>& chosen) {
+  std::vector<std::string> lines;
+  for (const FinishedRun& run : chosen) {
+    std::string line = command_line(list_in(run.document, "command"));
+    if (!line.empty() && std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
+  }
+  std::string html;
+  for (const std::string& line : lines) html += fmt::format("<div><code>{}</code></div>\n", escaped(line));
+  return html;
+}
+
+std::string batch_argument(const std::vector<FinishedRun>& all) {
+  for (const FinishedRun& run : all) {
+    if (std::string argument = text_in(run.document, "argument"); run.verb() == "sweep" && !argument.empty()) {
+      return argument;
+    }
+  }
+  return kUsualBatchArgument;
+}
+
+}  // namespace
+
+std::vector<FinishedRun> choose_runs(const std::vector<FinishedRun>& all, bool side_by_side) {
+  const auto has_command = [](const FinishedRun& run) { return !list_in(run.document, "command").empty(); };
+  const auto newest = std::ranges::find_if(all, has_command);
+  const std::string argument = batch_argument(all);
+  std::vector<FinishedRun> chosen;
+  for (const FinishedRun& run : all) {
+    // Those without a command, such as the doctor's, are about the machine.
+    if (newest != all.end() && has_command(run) && !same_command(run, *newest, argument)) continue;
+    const bool known = std::ranges::any_of(chosen, [&](const FinishedRun& other) {
+      return other.verb() == run.verb() && (!side_by_side || (other.key == run.key && other.host() == run.host()));
+    });
+    if (!known) chosen.push_back(run);
+  }
+  // Older ones first, as they were run.
+  std::ranges::reverse(chosen);
+  return chosen;
+}
+
+Report make_report(const std::vector<FinishedRun>& chosen, const std::vector<FinishedRun>& all) {
+  const std::vector<Section> sections = sections_of(chosen);
+  Report report;
+  json& document = report.document;
+  document["sections"] = json::array();
+  std::string parts;
+  ReportRuns every;
+  for (const Section& section : sections) {
+    json runs = json::array();
+    for (std::size_t i = 0; i < section.runs.size(); ++i) {
+      const ReportRun& run = section.runs[i];
+      runs.push_back({{"run", section.ids[i]},
+                      {"label", run.label},
+                      {"verdict", text_in(run.document, "verdict")},
+                      {"simulated", run.simulated},
+                      {"headline", headline(run.document)}});
+      every.push_back(run);
+    }
+    document["sections"].push_back({{"verb", section.verb},
+                                    {"title", section.title},
+                                    {"charts", count(section.html, "<figure class=\"chart")},
+                                    {"tables", count(section.html, "<table class=\"sorts\"")},
+                                    {"runs", std::move(runs)}});
+    parts += section_html(section, document["sections"].size() - 1);
+  }
+
+  std::string panels;
+  json judgements = json::array();
+  bool all_publishable = true;
+  for (const FinishedRun& run : chosen) {
+    if (run.verb() != "sweep") continue;
+    const Publishable judged = judge_throughput(run, all);
+    all_publishable = all_publishable && judged.yes();
+    judgements.push_back(to_json(judged));
+    panels += publish_panel(judged, shown(run, 0).label);
+  }
+  if (judgements.empty())
+    panels = "<p class=\"dim\">There is no sweep on this page, and so no throughput to publish.</p>\n";
+  document["publishable"] = {{"publishable", all_publishable && !judgements.empty()},
+                             {"sweeps", std::move(judgements)}};
+
+  report.html = page_head("anymps report", std::string(chart_style()) + std::string(report_style()), report_policy());
+  report.html +=
+      fmt::format("<main>\n<header>\n<h1>Runbook report</h1>\n{}<p class=\"dim\">Made by anymps report, {}</p>\n",
+                  commands(chosen), utc_now());
+  report.html += overview(sections) + panels + "</header>\n" + parts;
+  report.html +=
+      "<section id=\"facts\" data-verb=\"log\">\n<h2>Circumstances</h2>\n<p class=\"about\">What reviewers ask "
+      "for when two figures differ.</p>\n" +
+      facts_section(every) + "</section>\n</main>\n";
+  report.html += fmt::format("<script>{}</script>\n</body></html>\n", report_script());
+  return report;
+}
+
+}  // namespace anymps::lab

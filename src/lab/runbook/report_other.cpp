@@ -1,0 +1,155 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "lab/markup.h"
+#include "lab/runbook/document_fields.h"
+#include "lab/runbook/report_sections.h"
+
+namespace anymps::lab {
+namespace {
+
+using nlohmann::json;
+
+// What every document has, and what the page shows elsewhere.
+constexpr std::array kCommonFields = {"version", "verb",  "run",     "verdict", "status",
+                                      "command", "facts", "samples", "notes"};
+
+json without(json document, const auto& names) {
+  for (const char* name : names) document.erase(name);
+  return document;
+}
+
+Tone severity_tone(const std::string& severity) {
+  for (const char* word : {"error", "bad", "red", "high", "fatal"}) {
+    if (severity == word) return Tone::kBad;
+  }
+  for (const char* word : {"warning", "yellow", "medium"}) {
+    if (severity == word) return Tone::kClose;
+  }
+  return Tone::kPlain;
+}
+
+std::string differences_table(const json& document) {
+  Table table("Differences", {"severity", "kind", "name", "here", "there"});
+  for (const json& row : list_in(document, "differences")) {
+    const std::string severity = text_in(row, "severity");
+    table.add({badge_cell(severity_tone(severity), severity), text_cell(text_in(row, "kind")),
+               code_cell(text_in(row, "name")), code_cell(text_in(row, "here")), code_cell(text_in(row, "there"))});
+  }
+  return table.html();
+}
+
+// The five that every figure needs beside it, by the names that they may have among the facts.
+struct Fact {
+  const char* title;
+  std::vector<const char*> names;
+};
+
+const std::vector<Fact>& five_tuple() {
+  static const std::vector<Fact> facts = {
+      {"torch version", {"torch", "torch_version"}},
+      {"commit", {"commit", "git_commit"}},
+      {"batch", {"batch", "batch_size"}},
+      {"resolution", {"resolution"}},
+      {"peak memory", {"peak_bytes", "peak_memory_bytes", "peak_memory"}},
+      {"fallback flags", {"fallback_flags", "fallback", "fallbacks"}},
+  };
+  return facts;
+}
+
+std::string fact_text(const std::string& name, const json& value) {
+  if (value.is_number() && name.ends_with("bytes")) return value_text(value.get<double>(), Unit::kBytes);
+  return text_of(value);
+}
+
+// Nested facts get names with a comma, so that each has a row.
+void flatten(const std::string& prefix, const json& facts, json& flat) {
+  for (const auto& [name, value] : facts.items()) {
+    const std::string full = prefix.empty() ? name : prefix + ", " + name;
+    if (value.is_object()) {
+      flatten(full, value, flat);
+    } else {
+      flat[full] = value;
+    }
+  }
+}
+
+void add_row(Table& table, const std::string& title, std::vector<std::string> values) {
+  const bool same = std::ranges::adjacent_find(values, std::ranges::not_equal_to()) == values.end();
+  std::vector<Cell> cells = {text_cell(title)};
+  const bool several = values.size() > 1;
+  for (const std::string& value : values) cells.push_back(value.empty() ? text_cell("not noted") : code_cell(value));
+  if (several) cells.push_back(same ? text_cell("") : badge_cell(Tone::kClose, "differs"));
+  table.add(std::move(cells));
+}
+
+}  // namespace
+
+std::string handoff_section(const ReportRuns& runs) {
+  return beside(runs, [](const ReportRun& run) {
+    const json& document = run.document;
+    std::string differences = differences_table(document);
+    if (differences.empty() && document.contains("differences")) {
+      differences = "<p>" + badge(Tone::kGood, "nothing differs") + "</p>\n";
+    }
+    json rest = without(without(document, kCommonFields), std::array{"differences"});
+    return titled("Differences", differences) + titled("Figures", fields_table("Figures", rest)) +
+           titled("Notes", bullets(list_in(document, "notes")));
+  });
+}
+
+std::string other_section(const ReportRuns& runs) {
+  return beside(runs, [](const ReportRun& run) {
+    return fields_table("Fields", without(run.document, kCommonFields)) +
+           titled("Notes", bullets(list_in(run.document, "notes")));
+  });
+}
+
+std::string facts_section(const ReportRuns& runs) {
+  std::vector<json> flat;
+  std::vector<std::string> columns = {"fact"};
+  for (const ReportRun& run : runs) {
+    flat.push_back(json::object());
+    flatten("", object_in(run.document, "facts"), flat.back());
+    columns.push_back(run.label);
+  }
+  if (runs.size() > 1) columns.emplace_back("");
+  Table table("Circumstances", columns);
+  std::set<std::string> shown;
+  for (const Fact& fact : five_tuple()) {
+    std::vector<std::string> values;
+    for (const json& facts : flat) {
+      std::string value;
+      for (const char* name : fact.names) {
+        shown.insert(name);
+        if (value.empty() && facts.contains(name)) value = fact_text(name, facts[name]);
+      }
+      values.push_back(std::move(value));
+    }
+    add_row(table, fact.title, std::move(values));
+  }
+  std::set<std::string> names;
+  for (const json& facts : flat) {
+    for (const auto& [name, value] : facts.items()) {
+      if (!shown.contains(name)) names.insert(name);
+    }
+  }
+  for (const std::string& name : names) {
+    std::vector<std::string> values;
+    for (const json& facts : flat) values.push_back(facts.contains(name) ? fact_text(name, facts[name]) : "");
+    if (std::ranges::all_of(values, &std::string::empty)) continue;
+    std::string title = name;
+    std::ranges::replace(title, '_', ' ');
+    add_row(table, title, std::move(values));
+  }
+  std::string samples;
+  for (const ReportRun& run : runs) {
+    samples += titled(run.label, fields_table("Samples of " + run.label, list_in(run.document, "samples")));
+  }
+  return table.html() + folded("Samples that were taken while they ran", samples);
+}
+
+}  // namespace anymps::lab

@@ -1,0 +1,224 @@
+#include "lab/runbook/report_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "lab/markup.h"
+#include "lab/runbook/document_fields.h"
+
+namespace anymps::lab {
+namespace {
+
+using nlohmann::json;
+
+// Deeper than any document of ours; a file may hold anything.
+constexpr int kDeepest = 6;
+
+const char* tone_class(Tone tone) {
+  switch (tone) {
+    case Tone::kGood:
+      return "fits";
+    case Tone::kClose:
+      return "close";
+    case Tone::kBad:
+      return "bad";
+    default:
+      return "plain";
+  }
+}
+
+const char* tone_sign(Tone tone) {
+  switch (tone) {
+    case Tone::kGood:
+      return "✓ ";
+    case Tone::kClose:
+      return "! ";
+    case Tone::kBad:
+      return "✕ ";
+    default:
+      return "";
+  }
+}
+
+bool is_list_of_objects(const json& value) {
+  return value.is_array() && !value.empty() &&
+         std::ranges::all_of(value, [](const json& one) { return one.is_object(); });
+}
+
+// A name tells the unit, as all documents have it.
+Unit unit_of(std::string_view name) {
+  if (name.ends_with("bytes")) return Unit::kBytes;
+  if (name.ends_with("seconds")) return Unit::kSeconds;
+  return name.ends_with("share") ? Unit::kShare : Unit::kNumber;
+}
+
+std::string words_of(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
+Cell field_cell(const std::string& name, const json& value) {
+  if (value.is_number()) return number_cell(value.get<double>(), unit_of(name));
+  if (value.is_structured()) return code_cell(text_of(value));
+  return text_cell(text_of(value));
+}
+
+std::string list_table(std::string_view label, const json& rows) {
+  std::vector<std::string> names;
+  for (const json& row : rows) {
+    for (const auto& [name, value] : row.items()) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+  }
+  std::vector<std::string> columns;
+  for (const std::string& name : names) {
+    const bool numbers = std::ranges::all_of(
+        rows, [&name](const json& row) { return !row.contains(name) || row[name].is_number() || row[name].is_null(); });
+    columns.push_back((numbers ? "#" : "") + words_of(name));
+  }
+  Table table(std::string(label), columns);
+  for (const json& row : rows) {
+    std::vector<Cell> cells;
+    for (const std::string& name : names) cells.push_back(row.contains(name) ? field_cell(name, row[name]) : Cell{});
+    table.add(std::move(cells));
+  }
+  return table.html();
+}
+
+void collect(const std::string& prefix, const json& object, int depth, Table& plain, std::string& lists) {
+  for (const auto& [name, value] : object.items()) {
+    const std::string full = prefix.empty() ? words_of(name) : prefix + ", " + words_of(name);
+    if (value.is_object() && depth < kDeepest) {
+      collect(full, value, depth + 1, plain, lists);
+    } else if (is_list_of_objects(value)) {
+      lists += titled(full, list_table(full, value));
+    } else {
+      plain.add({text_cell(full), field_cell(name, value)});
+    }
+  }
+}
+
+}  // namespace
+
+std::string badge(Tone tone, std::string_view word) {
+  return fmt::format("<span class=\"badge {}\">{}{}</span>", tone_class(tone), tone_sign(tone), escaped(word));
+}
+
+Tone verdict_tone(std::string_view verdict) {
+  if (verdict == "good") return Tone::kGood;
+  if (verdict == "bad") return Tone::kBad;
+  return verdict.empty() ? Tone::kPlain : Tone::kClose;
+}
+
+Cell text_cell(std::string_view text) { return {escaped(text)}; }
+
+Cell code_cell(std::string_view text) { return {text.empty() ? "" : fmt::format("<code>{}</code>", escaped(text))}; }
+
+Cell badge_cell(Tone tone, std::string_view word) { return {badge(tone, word)}; }
+
+Cell number_cell(std::optional<double> value, Unit unit) {
+  if (!value) return {"–"};
+  return {escaped(value_text(*value, unit)), value};
+}
+
+Table::Table(std::string label, std::vector<std::string> columns)
+    : label_(std::move(label)), columns_(std::move(columns)) {}
+
+void Table::sort_by(std::size_t column) {
+  sorted_ = column;
+  std::ranges::stable_sort(rows_, std::greater<>(), [column](const std::vector<Cell>& row) {
+    return row[column].number.value_or(-std::numeric_limits<double>::infinity());
+  });
+}
+
+std::string Table::html() const {
+  if (rows_.empty()) return {};
+  std::string html = fmt::format(
+      "<div class=\"scroll\" role=\"region\" aria-label=\"{}\" tabindex=\"0\"><table class=\"sorts\"><thead><tr>",
+      escaped(label_));
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const bool number = columns_[i].starts_with('#');
+    html += fmt::format("<th scope=\"col\"{}{}>{}</th>", number ? " class=\"n\"" : "",
+                        sorted_ == i ? " aria-sort=\"descending\"" : "", escaped(columns_[i].substr(number ? 1 : 0)));
+  }
+  html += "</tr></thead><tbody>\n";
+  for (const std::vector<Cell>& row : rows_) {
+    html += "<tr>";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool number = i < columns_.size() && columns_[i].starts_with('#');
+      html += number ? "<td class=\"n\"" : "<td";
+      if (row[i].number) html += fmt::format(" data-value=\"{}\"", *row[i].number);
+      html += ">" + row[i].html + "</td>";
+    }
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+std::string titled(std::string_view title, const std::string& html) {
+  return html.empty() ? "" : fmt::format("<h3>{}</h3>\n{}", escaped(title), html);
+}
+
+std::string paragraph(std::string_view text) { return text.empty() ? "" : fmt::format("<p>{}</p>\n", escaped(text)); }
+
+std::string bullets(const json& texts) {
+  std::string list;
+  for (const json& text : texts) list += fmt::format("<li>{}</li>\n", escaped(text_of(text)));
+  return list.empty() ? "" : "<ul>\n" + list + "</ul>\n";
+}
+
+std::string folded(std::string_view title, const std::string& html) {
+  if (html.empty()) return {};
+  return fmt::format("<details><summary>{}</summary>\n{}</details>\n", escaped(title), html);
+}
+
+std::string beside(const ReportRuns& runs, const std::function<std::string(const ReportRun&)>& draw_one) {
+  std::string html = fmt::format("<div class=\"beside of{}\">\n", std::min<std::size_t>(runs.size(), 3));
+  for (const ReportRun& run : runs) {
+    const std::string verdict = text_in(run.document, "verdict");
+    html += fmt::format("<article>\n<header><h3>{}</h3>{}{}{}</header>\n{}</article>\n", escaped(run.label),
+                        verdict.empty() ? "" : badge(verdict_tone(verdict), verdict),
+                        run.simulated ? badge(Tone::kClose, "simulated device") : "",
+                        list_in(run.document, "command").empty()
+                            ? ""
+                            : fmt::format("<code>{}</code>", escaped(command_line(run.document["command"]))),
+                        draw_one(run));
+  }
+  return html + "</div>\n";
+}
+
+std::string chart_row(const std::string& charts) {
+  return charts.empty() ? "" : "<div class=\"charts\">\n" + charts + "</div>\n";
+}
+
+std::string fields_table(std::string_view label, const json& object) {
+  if (is_list_of_objects(object)) return list_table(label, object);
+  Table plain(std::string(label), {"field", "value"});
+  std::string lists;
+  if (object.is_object()) {
+    collect("", object, 0, plain, lists);
+  } else if (!object.empty()) {  // of which null has none, and a plain value one
+    plain.add({text_cell("value"), field_cell("value", object)});
+  }
+  return plain.html() + lists;
+}
+
+std::string command_line(const json& words) {
+  std::string line;
+  for (const json& word : words) {
+    std::string text = text_of(word);
+    const bool plain = !text.empty() && text.find_first_of(" \t\n\"'\\$`&|;<>()*?[]{}~#!") == std::string::npos;
+    if (!plain) {
+      std::string quoted = "'";
+      for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+      text = quoted + "'";
+    }
+    line += (line.empty() ? "" : " ") + text;
+  }
+  return line;
+}
+
+}  // namespace anymps::lab

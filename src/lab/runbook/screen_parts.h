@@ -1,0 +1,31 @@
+// What the screens of the runbook share.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/terminal.h"
+
+namespace anymps::lab {
+
+// "good" in green, "bad" in red, with what was judged in front.
+std::string verdict_line(const nlohmann::json& document, std::string_view what, const Terminal& terminal);
+
+// Columns as wide as they need to be; numbers, which is all but the first column, to the right.
+std::string columns(const std::vector<std::vector<std::string>>& rows);
+
+// The document's "notes", a bullet each.
+std::string notes_of(const nlohmann::json& document, const Terminal& terminal);
+
+// A failed trial's outcome, why, and where its processes were; nothing where `failure` is null.
+std::string failure_text(const nlohmann::json& failure, const Terminal& terminal);
+
+// A number of the document as text, "-" where there is none.
+std::string bytes_at(const nlohmann::json& object, const char* key);
+std::string seconds_at(const nlohmann::json& object, const char* key);
+std::string percent_at(const nlohmann::json& object, const char* key);
+std::string number_at(const nlohmann::json& object, const char* key, int digits = 1);
+
+}  // namespace anymps::lab

@@ -1,0 +1,264 @@
+#include "lab/runbook/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "lab/size_report.h"
+#include "lab/summary_screen.h"
+
+namespace anymps::lab {
+namespace {
+
+using nlohmann::json;
+
+// Of the machine's free memory that a batch may be expected to take: the estimate is a line through few points.
+constexpr double kOfFree = 0.8;
+// A point is not tried where it is expected to take so many times its budget.
+constexpr double kTimesBudget = 10;
+
+class Sweep {
+ public:
+  Sweep(const SweepSettings& settings, const SweepBounds& bounds, const Measure& measure)
+      : settings_(settings), bounds_(bounds), measure_(measure) {}
+
+  SweepSeries run() {
+    double_up();
+    if (smallest_bad_) narrow();
+    for (const auto& [_, point] : points_) series_.points.push_back(point);
+    if (good_.empty()) return std::move(series_);
+    find_knee();
+    find_edge();
+    recommend();
+    series_.points.clear();
+    for (const auto& [_, point] : points_) series_.points.push_back(point);
+    return std::move(series_);
+  }
+
+ private:
+  const SweepPoint& at(std::uint64_t batch, std::uint64_t steps) {
+    const SweepPoint point = measure_(batch, steps);
+    points_[batch] = point;
+    if (point.ran()) {
+      good_[batch] = point;
+    } else if (!smallest_bad_ || batch < *smallest_bad_) {
+      smallest_bad_ = batch;
+    }
+    return points_[batch];
+  }
+
+  BatchLine peak_line() const {
+    std::vector<std::uint64_t> batches;
+    std::vector<std::uint64_t> peaks;
+    for (const auto& [batch, point] : good_) {
+      batches.push_back(batch);
+      peaks.push_back(point.peak_bytes);
+    }
+    // Small batches leave parts of heaps unused, which bends the line: the larger half tells more.
+    const std::size_t skipped = batches.size() > 4 ? batches.size() / 2 : 0;
+    batches.erase(batches.begin(), batches.begin() + static_cast<std::ptrdiff_t>(skipped));
+    peaks.erase(peaks.begin(), peaks.begin() + static_cast<std::ptrdiff_t>(skipped));
+    return BatchLine::through(batches, peaks);
+  }
+
+  // Why this machine is not to try it; empty where it is.
+  std::string too_much(std::uint64_t batch) const {
+    if (good_.size() < 2) return {};
+    const BatchLine line = peak_line();
+    const double expected = line.base + line.per_sample * static_cast<double>(batch);
+    const SweepPoint& last = good_.rbegin()->second;
+    const double host = static_cast<double>(last.resident_bytes) - static_cast<double>(last.peak_bytes);
+    if (bounds_.free_bytes > 0 && expected + std::max(0.0, host) > kOfFree * static_cast<double>(bounds_.free_bytes)) {
+      return fmt::format("batch {} is expected to take {}, and this machine has {} free", batch,
+                         human_bytes(static_cast<std::uint64_t>(expected)), human_bytes(bounds_.free_bytes));
+    }
+    const double seconds = last.step_seconds * static_cast<double>(batch) / static_cast<double>(last.batch) *
+                           static_cast<double>(settings_.warm_up + 3);
+    if (seconds > kTimesBudget * settings_.point_seconds) {
+      return fmt::format("batch {} is expected to take {:.0f} s here", batch, seconds);
+    }
+    return {};
+  }
+
+  void double_up() {
+    for (std::uint64_t batch = settings_.from; batch <= settings_.to; batch *= 2) {
+      if (std::string why = too_much(batch); !why.empty()) {
+        series_.notes.push_back(why + ": it was not run");
+        not_tried_ = true;
+        return;
+      }
+      const SweepPoint& point = at(batch, settings_.steps);
+      if (!point.ran()) return;
+      if (point.steady_steps == 0) {
+        series_.notes.push_back(fmt::format(
+            "with a batch of {} the script takes too few steps to time: give it more data, or a smaller --to", batch));
+        good_.erase(batch);
+        return;
+      }
+    }
+  }
+
+  void narrow() {
+    if (good_.empty()) return;
+    while (true) {
+      const std::uint64_t low = good_.rbegin()->first;
+      const std::uint64_t high = *smallest_bad_;
+      const auto wide = static_cast<std::uint64_t>(std::max(1.0, settings_.narrow * static_cast<double>(low)));
+      if (high - low <= wide) return;
+      at(low + (high - low) / 2, settings_.steps);
+    }
+  }
+
+  void find_knee() {
+    const auto best =
+        std::ranges::max_element(good_, {}, [](const auto& entry) { return entry.second.samples_per_second; });
+    if (good_.size() > 1 && best->first == good_.rbegin()->first && !smallest_bad_ && !not_tried_) {
+      series_.notes.push_back(fmt::format(
+          "throughput was highest at the last size, {}: a larger --to may find the knee further on", best->first));
+    }
+    for (const auto& [batch, point] : good_) {
+      if (point.samples_per_second < settings_.knee * best->second.samples_per_second) continue;
+      series_.knee = {
+          {"batch", batch},
+          {"samples_per_second", point.samples_per_second},
+          {"why", fmt::format("the smallest batch with {:.0f}% of the best throughput ({:.1f} samples/s at {})",
+                              100 * settings_.knee, best->second.samples_per_second, best->first)}};
+      return;
+    }
+  }
+
+  std::uint64_t limit() const {
+    std::uint64_t limit = good_.rbegin()->second.limit_bytes;
+    if (bounds_.swaps_at > 0) limit = limit > 0 ? std::min(limit, bounds_.swaps_at) : bounds_.swaps_at;
+    return limit;
+  }
+
+  void find_edge() {
+    const std::uint64_t largest = good_.rbegin()->first;
+    if (smallest_bad_) {
+      series_.edge = {{"largest_good", largest},
+                      {"smallest_bad", *smallest_bad_},
+                      {"extrapolated", false},
+                      {"why", fmt::format("batch {} ran; batch {}: {}", largest, *smallest_bad_,
+                                          points_.at(*smallest_bad_).outcome)}};
+      return;
+    }
+    const std::optional<std::uint64_t> within =
+        limit() > 0 ? peak_line().largest_within(static_cast<double>(limit())) : std::nullopt;
+    if (!within || (*within < largest && !not_tried_)) return;
+    const BatchLine line = peak_line();
+    series_.edge = {{"largest_good", std::max(largest, *within)},
+                    {"smallest_bad", nullptr},
+                    {"extrapolated", true},
+                    {"why", fmt::format("not run: memory grows by {} a sample from {}, and meets {} there ({} ran)",
+                                        human_bytes(static_cast<std::uint64_t>(line.per_sample)),
+                                        human_bytes(static_cast<std::uint64_t>(std::max(0.0, line.base))),
+                                        human_bytes(limit()), largest)}};
+  }
+
+  bool leaves_margin(const SweepPoint& point) const {
+    const std::uint64_t most = limit();
+    if (most > 0) return static_cast<double>(point.peak_bytes) <= (1 - settings_.margin) * static_cast<double>(most);
+    // Without a known limit the edge itself is all there is to keep away from.
+    return !smallest_bad_ ||
+           static_cast<double>(point.batch) <= (1 - settings_.margin) * static_cast<double>(*smallest_bad_);
+  }
+
+  // The knee, or what is left below it with the margin; more brings memory near its limit and little else.
+  void recommend() {
+    const auto knee = series_.knee.is_object() ? series_.knee["batch"].get<std::uint64_t>() : good_.rbegin()->first;
+    std::vector<std::uint64_t> candidates;
+    for (const auto& [batch, point] : good_) {
+      if (batch <= knee && leaves_margin(point)) candidates.push_back(batch);
+    }
+    while (!candidates.empty()) {
+      const std::uint64_t batch = candidates.back();
+      candidates.pop_back();
+      const SweepPoint again = measure_(batch, settings_.verify_steps);
+      if (!again.ran()) {
+        series_.notes.push_back(fmt::format("batch {} ran at first, and for {} steps it did not: {}", batch,
+                                            settings_.verify_steps, again.outcome));
+        continue;
+      }
+      if (!leaves_margin(again)) {
+        series_.notes.push_back(fmt::format("batch {} took {} over {} steps, which leaves too little", batch,
+                                            human_bytes(again.peak_bytes), settings_.verify_steps));
+        continue;
+      }
+      series_.recommended = {
+          {"batch", batch},
+          {"margin", settings_.margin},
+          {"verified_steps", again.steady_steps},
+          {"peak_bytes", again.peak_bytes},
+          {"samples_per_second", again.samples_per_second},
+          {"why", fmt::format("{}; it ran again for {} steps",
+                              batch == knee ? "the knee" : "the most below the knee that keeps the margin",
+                              again.steady_steps)}};
+      return;
+    }
+  }
+
+  const SweepSettings& settings_;
+  const SweepBounds& bounds_;
+  const Measure& measure_;
+  std::map<std::uint64_t, SweepPoint> points_;
+  std::map<std::uint64_t, SweepPoint> good_;
+  std::optional<std::uint64_t> smallest_bad_;
+  bool not_tried_ = false;
+  SweepSeries series_;
+};
+
+}  // namespace
+
+json to_json(const SweepPoint& point) {
+  const auto share = [](double part, double whole) { return whole > 0 ? json(part / whole) : json(); };
+  return {{"batch", point.batch},
+          {"outcome", point.outcome},
+          {"why", point.why},
+          {"samples_per_second", point.samples_per_second},
+          {"samples_low", point.samples_low},
+          {"samples_high", point.samples_high},
+          {"step_seconds", point.step_seconds},
+          {"first_step_seconds", point.first_step_seconds},
+          {"first_over_steady", share(point.first_step_seconds, point.step_seconds)},
+          {"steady_steps", point.steady_steps},
+          {"peak_bytes", point.peak_bytes},
+          {"resident_bytes", point.resident_bytes},
+          {"limit_bytes", point.limit_bytes},
+          {"watermark_share", share(static_cast<double>(point.peak_bytes), static_cast<double>(point.limit_bytes))}};
+}
+
+SweepPoint sweep_point_from(const json& point) {
+  SweepPoint made;
+  made.batch = point.value("batch", std::uint64_t{0});
+  made.outcome = point.value("outcome", "");
+  made.why = point.value("why", "");
+  made.samples_per_second = point.value("samples_per_second", 0.0);
+  made.samples_low = point.value("samples_low", 0.0);
+  made.samples_high = point.value("samples_high", 0.0);
+  made.step_seconds = point.value("step_seconds", 0.0);
+  made.first_step_seconds = point.value("first_step_seconds", 0.0);
+  made.steady_steps = point.value("steady_steps", std::uint64_t{0});
+  made.peak_bytes = point.value("peak_bytes", std::uint64_t{0});
+  made.resident_bytes = point.value("resident_bytes", std::uint64_t{0});
+  made.limit_bytes = point.value("limit_bytes", std::uint64_t{0});
+  return made;
+}
+
+SweepSeries run_sweep(const SweepSettings& settings, const SweepBounds& bounds, const Measure& measure) {
+  return Sweep(settings, bounds, measure).run();
+}
+
+json to_json(const SweepSeries& series) {
+  auto points = json::array();
+  for (const SweepPoint& point : series.points) points.push_back(to_json(point));
+  return {{"points", points},
+          {"knee", series.knee},
+          {"edge", series.edge},
+          {"recommended", series.recommended},
+          {"notes", series.notes}};
+}
+
+}  // namespace anymps::lab

@@ -1,0 +1,62 @@
+// A trial: the user's command run once under the recorder. Whatever becomes of it is a result: it may crash, be killed,
+// run out of memory or hang, and the lab goes on.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/resident_set.h"
+#include "lab/run_folder.h"
+#include "lab/runbook/recording.h"
+#include "lab/trace_reader.h"
+
+namespace anymps::lab {
+
+enum class Outcome { kRan, kOutOfMemory, kCrashed, kKilled, kHung, kNotStarted };
+
+// "ran", "out of memory", "crashed", "killed", "hung", "not started".
+std::string_view outcome_text(Outcome outcome);
+
+// How the user's command is to be run, whichever trial it is for.
+struct TrialSettings {
+  std::vector<std::string> command;                // complete: with Python in front
+  std::map<std::string, std::string> environment;  // the Mac to play, fallback
+  // A child that records nothing for so long, and computes nothing meanwhile, hangs; one that records nothing for ten
+  // times as long hangs, too.
+  double hang_seconds = 60;
+  bool show_output = false;  // the child's output on standard error, when it ends
+};
+
+struct Trial {
+  Outcome outcome = Outcome::kNotStarted;
+  std::string why;  // a sentence, where it did not run
+  int status = 0;   // as a shell has it
+  double seconds = 0;
+  std::string output;  // the last lines of what it printed
+  Recording recording;
+  std::vector<TraceFile> traces;      // of the device that anymps provides; empty elsewhere
+  ResidentSet resident;               // of all its processes, at the peak
+  std::shared_ptr<RunFolder> folder;  // where its files are, as long as this lives
+
+  const RecordedProcess* main() const { return recording.main(); }
+  // The most that the device held: exact on the device that anymps provides, elsewhere what the driver had at the end
+  // of a step.
+  std::uint64_t peak_bytes() const;
+};
+
+// Told how many steps or rounds were recorded so far.
+using TrialProgress = std::function<void(std::uint64_t steps)>;
+
+// Runs it with `spec` for the recorder (python/anymps/_lab/spec.py). Throws Interrupted where the user stops it, and
+// std::runtime_error where the command cannot be started at all.
+Trial run_trial(const TrialSettings& settings, const nlohmann::json& spec, const TrialProgress& progress = {});
+
+// What every document has of a trial that did not run: outcome, why, status, where its processes hung, last lines.
+nlohmann::json failure_json(const Trial& trial);
+
+}  // namespace anymps::lab

@@ -1,0 +1,34 @@
+#include "lab/runbook/device_switch.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "scratch_folder.h"
+
+namespace anymps::lab {
+namespace {
+
+TEST(DeviceSwitch, IsWhatTheUserNames) {
+  EXPECT_EQ(device_switch({"python", "t.py"}, "--on", "").name, "--on");
+  EXPECT_EQ(device_switch({"python", "t.py"}, "", "DEVICE").name, "DEVICE");
+  EXPECT_THROW(device_switch({"python", "t.py"}, "--device", "DEVICE"), std::invalid_argument);
+}
+
+TEST(DeviceSwitch, AsksWhereTheScriptKnowsNoDevice) {
+  const ScratchFolder folder;
+  const std::string script = (folder.path() / "t.py").string();
+  folder.write("t.py", "print('hello')\n");
+  EXPECT_THROW(device_switch({"python", script}, "", ""), std::invalid_argument);
+  EXPECT_EQ(device_switch({"python", script, "--device", "cpu"}, "", "").name, "--device");
+  EXPECT_EQ(device_switch({"python", script, "--device=cpu"}, "", "").name, "--device");
+  folder.write("t.py", "parser.add_argument('--device')\n");
+  EXPECT_EQ(device_switch({"python", script}, "", "").name, "--device");
+}
+
+TEST(DeviceSwitch, TakesTheUsualOptionForModules) {
+  EXPECT_EQ(device_switch({"python", "-m", "package.train"}, "", "").name, "--device");
+}
+
+}  // namespace
+}  // namespace anymps::lab

@@ -1,0 +1,192 @@
+#include "lab/runbook/log_diff.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "lab/runbook/log_export.h"
+#include "lab/runbook/log_fields.h"
+
+namespace anymps::lab {
+namespace {
+
+using nlohmann::json;
+
+// A sweep with one point.
+RunWithSamples sweep(double samples_per_second, double spread = 0.01) {
+  RunWithSamples run;
+  run.run.id = 1;
+  run.run.verb = "sweep";
+  run.run.state = RunState::kDone;
+  run.run.command = {"python", "train.py"};
+  run.run.facts = {{"torch", "2.13.0"},
+                   {"power_adapter", true},
+                   {"low_power_mode", false},
+                   {"threads", 8},
+                   {"load", 0.2},
+                   {"machine", {{"cores", 8}, {"cores_allowed", 8}, {"system", "macOS 15.5"}}},
+                   {"swap", {{"used_bytes", 0}}},
+                   {"thermal", {{"speed_limit", 1.0}}},
+                   {"environment", json::object()},
+                   {"cache_mounts", json::array()},
+                   {"settings", {{"mac", nullptr}}}};
+  run.run.document = {{"series",
+                       {{{"axes", {{"workers", 0}}},
+                         {"points",
+                          {{{"batch", 16},
+                            {"outcome", "ran"},
+                            {"samples_per_second", samples_per_second},
+                            {"samples_low", samples_per_second * (1 - spread)},
+                            {"samples_high", samples_per_second * (1 + spread)},
+                            {"peak_bytes", 1000}},
+                           {{"batch", 32}, {"outcome", "out of memory"}, {"samples_per_second", nullptr}}}}}}}};
+  return run;
+}
+
+std::string conclusion(const RunWithSamples& before, const RunWithSamples& after) {
+  return log_diff(before, after)["conclusion"];
+}
+
+std::vector<std::string> explanations(const RunWithSamples& before, const RunWithSamples& after) {
+  std::vector<std::string> names;
+  const json diff = log_diff(before, after);
+  for (const json& one : diff["explanations"]) names.push_back(one["name"]);
+  return names;
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST(LogDiff, FiguresAreComparedAtTheSameBatch) {
+  const json diff = log_diff(sweep(100), sweep(88));
+  ASSERT_FALSE(diff["figures"].empty());
+  EXPECT_EQ(diff["figures"][0]["name"], "samples_per_second");
+  EXPECT_EQ(diff["figures"][0]["at"], "batch 16, workers 0");
+  EXPECT_NEAR(diff["figures"][0]["change"].get<double>(), -0.12, 1e-9);
+  EXPECT_NEAR(diff["speed_change"].get<double>(), -0.12, 1e-9);
+  EXPECT_TRUE(has(conclusion(sweep(100), sweep(88)), "12.0% slower; nothing recorded explains it"));
+}
+
+TEST(LogDiff, WithinTheSpreadThereIsNothingToExplain) {
+  RunWithSamples after = sweep(92, 0.1);
+  after.run.facts["power_adapter"] = false;
+  EXPECT_TRUE(has(conclusion(sweep(100, 0.1), after), "within the spread"));
+  EXPECT_TRUE(has(conclusion(sweep(100, 0.001), sweep(99, 0.001)), "less than the 3%"));
+}
+
+TEST(LogDiff, AThermalLimitHasABound) {
+  RunWithSamples after = sweep(88);
+  // It began cool; the samples tell.
+  after.samples = {{{"thermal", {{"speed_limit", 1.0}}}}, {{"thermal", {{"speed_limit", 0.8}}}}};
+  const json diff = log_diff(sweep(100), after);
+  ASSERT_EQ(diff["explanations"].size(), 1U);
+  EXPECT_EQ(diff["explanations"][0]["name"], "thermal limit");
+  EXPECT_NEAR(diff["explanations"][0]["up_to"].get<double>(), 0.2, 1e-9);
+  EXPECT_TRUE(has(diff["conclusion"], "can explain all of it (up to 20%)"));
+  RunWithSamples slow = sweep(50);
+  slow.samples = after.samples;
+  EXPECT_TRUE(has(conclusion(sweep(100), slow), "at most 20% of the speed, and nothing recorded explains the rest"));
+}
+
+TEST(LogDiff, ThreadsAndLoadHaveBounds) {
+  RunWithSamples after = sweep(60);
+  after.run.facts["threads"] = 4;
+  EXPECT_TRUE(has(conclusion(sweep(100), after), "threads can explain all of it (up to 50%)"));
+  after = sweep(60);
+  after.run.facts["load"] = 4.2;
+  EXPECT_NEAR(log_diff(sweep(100), after)["explanations"][0]["up_to"].get<double>(), 0.5, 1e-9);
+}
+
+TEST(LogDiff, WhatHelpedTheSlowerRunDoesNotExplainIt) {
+  RunWithSamples before = sweep(100);
+  before.run.facts["power_adapter"] = false;
+  before.run.facts["threads"] = 4;
+  EXPECT_TRUE(explanations(before, sweep(80)).empty());
+  EXPECT_EQ(explanations(before, sweep(120)), (std::vector<std::string>{"power adapter off", "threads"}));
+  // It is among what changed, all the same.
+  const json changed = log_diff(before, sweep(80))["changed"];
+  EXPECT_TRUE(std::ranges::any_of(changed, [](const json& one) { return one["name"] == "power_adapter"; }));
+}
+
+TEST(LogDiff, WhatHasNoBoundIsSaidToHaveNone) {
+  struct Case {
+    const char* pointer;
+    json value;
+    const char* name;
+  };
+  const Case cases[] = {
+      {"/power_adapter", false, "power adapter off"},
+      {"/low_power_mode", true, "low-power mode"},
+      {"/swap/used_bytes", 1 << 30, "swap"},
+      {"/cache_mounts", json::array({{{"name", "torch"}, {"network", true}}}), "cache on a network mount"},
+      {"/torch", "2.14.0", "torch"},
+      {"/environment/OMP_PROC_BIND", "true", "environment variables"},
+      {"/settings/mac", "m2-8gb", "Mac that is played"}};
+  for (const Case& one : cases) {
+    RunWithSamples after = sweep(80);
+    after.run.facts[json::json_pointer(one.pointer)] = one.value;
+    EXPECT_EQ(explanations(sweep(100), after), std::vector<std::string>{one.name}) << one.pointer;
+    EXPECT_TRUE(has(conclusion(sweep(100), after), "There is no bound")) << one.pointer;
+  }
+}
+
+TEST(LogDiff, GatesThatChangedAreNamed) {
+  RunWithSamples before = sweep(100);
+  before.run.verb = "doctor";
+  before.run.document = {{"gates", {{{"name", "swap"}, {"state", "green"}}}}};
+  RunWithSamples after = before;
+  after.run.document["gates"][0]["state"] = "red";
+  const json diff = log_diff(before, after);
+  ASSERT_EQ(diff["changed"].size(), 1U);
+  EXPECT_EQ(diff["changed"][0]["name"], "gate.swap");
+  EXPECT_EQ(diff["changed"][0]["after"], "red");
+}
+
+TEST(LogDiff, RunsOfDifferentKindsHaveNoSpeedInCommon) {
+  RunWithSamples doctor = sweep(100);
+  doctor.run.verb = "doctor";
+  EXPECT_TRUE(has(conclusion(doctor, sweep(100)), "No figure of speed"));
+  RunWithSamples empty;
+  EXPECT_TRUE(has(conclusion(empty, empty), "No figure of speed"));
+}
+
+TEST(LogExport, CellsOfCsvAreQuoted) {
+  RunWithSamples run = sweep(100);
+  run.run.command = {"python", "a,b", "say \"hi\"", "two\nlines"};
+  const std::string text = log_to_csv({run});
+  EXPECT_TRUE(has(text, "\"python a,b say \"\"hi\"\" two\nlines\""));
+  const std::string head = text.substr(0, text.find('\n'));
+  for (const LogField& field : log_fields()) EXPECT_TRUE(has("," + head + ",", "," + std::string(field.name) + ","));
+}
+
+TEST(LogExport, PipesInMarkdownAreEscaped) {
+  RunWithSamples run = sweep(100);
+  run.run.facts["resolution"] = "a|b";
+  EXPECT_TRUE(has(log_to_markdown({run}), "a\\|b"));
+  EXPECT_TRUE(has(log_to_markdown({run}), "samples_per_second 100 samples/s at batch 16, workers 0"));
+}
+
+TEST(LogExport, TheParagraphTellsWhatIsNotRecorded) {
+  RunWithSamples run = sweep(100);
+  run.run.facts.update(
+      {{"batch", 16}, {"seed", 7}, {"worker_init", "seed + worker"}, {"deterministic", true}, {"amp", false}});
+  const std::string text = log_to_paragraph(run);
+  EXPECT_TRUE(has(text, "seed: 7"));
+  EXPECT_TRUE(has(text, "initialised by: seed + worker"));
+  EXPECT_TRUE(has(text, "deterministic algorithms: yes"));
+  EXPECT_TRUE(has(text, "Not recorded: "));
+  EXPECT_FALSE(has(text, "simulated"));
+  run.run.facts["device"] = "mps";
+  run.run.facts["machine"]["system"] = "Debian";
+  EXPECT_TRUE(has(log_to_paragraph(run), "simulated on a CPU"));
+}
+
+TEST(LogFields, EachHasAPlaceOfItsOwn) {
+  for (const LogField& field : log_fields()) {
+    EXPECT_EQ(&log_field(field.name), &field) << field.name;
+    EXPECT_EQ(text_of(field, json::object()), "-") << field.name;
+    EXPECT_EQ(text_of(field, json()), "-") << field.name;
+  }
+}
+
+}  // namespace
+}  // namespace anymps::lab

@@ -1,0 +1,188 @@
+#include "lab/runbook/logbook.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <stdexcept>
+
+#include "lab/runbook/scratch_folder.h"
+
+namespace anymps::lab {
+namespace {
+
+using nlohmann::json;
+
+std::string complaint_about(const std::filesystem::path& path) {
+  try {
+    const Logbook logbook(path);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Logbook, ARunIsFoundAgainAsItWasPut) {
+  const ScratchFolder folder;
+  const auto path = folder.path() / "new" / "logbook.sqlite";
+  std::int64_t run = 0;
+  {
+    Logbook logbook(path);
+    run = logbook.begin("sweep", "key", {"python", "train.py", "ü \"quoted\""});
+    logbook.put_part(run, "first", {{"batch", 8}});
+    logbook.put_part(run, "second", {{"batch", 16}});
+    logbook.put_sample(run, {{"load", 1.5}});
+    logbook.put_facts(run, {{"torch", "2.13"}, {"batch", 8}});
+    logbook.put_facts(run, {{"batch", 16}});
+    logbook.finish(run, Verdict::kBad, {{"answer", 42}});
+  }
+  Logbook again(path);
+  const auto found = again.run(run);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->verb, "sweep");
+  EXPECT_EQ(found->state, RunState::kDone);
+  EXPECT_EQ(found->verdict, Verdict::kBad);
+  EXPECT_EQ(found->command, (std::vector<std::string>{"python", "train.py", "ü \"quoted\""}));
+  EXPECT_EQ(found->facts, (json{{"torch", "2.13"}, {"batch", 16}}));
+  EXPECT_EQ(found->document, (json{{"answer", 42}}));
+  EXPECT_FALSE(found->ended.empty());
+  const auto parts = again.parts(run);
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0].first, "first");
+  EXPECT_EQ(parts[1].second["batch"], 16);
+  ASSERT_EQ(again.samples(run).size(), 1U);
+  EXPECT_EQ(again.samples(run)[0]["load"], 1.5);
+  EXPECT_FALSE(again.run(run + 1));
+}
+
+TEST(Logbook, AnotherProgramsDatabaseIsRefusedAndLeftAlone) {
+  const ScratchFolder folder;
+  const auto path = folder.path() / "other.sqlite";
+  Database(path).execute("CREATE TABLE theirs (x)");
+  EXPECT_NE(complaint_about(path).find("database of another program"), std::string::npos);
+  EXPECT_NE(complaint_about(path).find("other.sqlite"), std::string::npos);
+  Database database(path);
+  Statement tables = database.prepare("SELECT count(*) FROM sqlite_master");
+  ASSERT_TRUE(tables.step());
+  EXPECT_EQ(tables.number(0), 1);
+}
+
+TEST(Logbook, AFileThatIsNoDatabaseIsRefused) {
+  const ScratchFolder folder;
+  folder.write("text", std::string(5000, 'x'));
+  EXPECT_NE(complaint_about(folder.path() / "text").find("cannot be used"), std::string::npos);
+}
+
+TEST(Logbook, ANewerVersionIsRefused) {
+  const ScratchFolder folder;
+  const auto path = folder.path() / "logbook.sqlite";
+  EXPECT_EQ(complaint_about(path), "");
+  Database(path).execute("PRAGMA user_version = 99");
+  EXPECT_NE(complaint_about(path).find("newer anymps"), std::string::npos);
+}
+
+TEST(Logbook, AnUnfinishedRunIsFoundAgain) {
+  const ScratchFolder folder;
+  Logbook logbook(folder.path() / "logbook.sqlite");
+  const std::int64_t run = logbook.begin("sweep", "key", {});
+  EXPECT_EQ(logbook.unfinished("sweep", "key"), run);
+  EXPECT_EQ(logbook.unfinished("sweep", "other"), std::nullopt);
+  EXPECT_EQ(logbook.unfinished("plateau", "key"), std::nullopt);
+  logbook.interrupt(run);
+  EXPECT_EQ(logbook.run(run)->state, RunState::kInterrupted);
+  EXPECT_EQ(logbook.unfinished("sweep", "key"), run);
+  logbook.take_over(run);
+  logbook.finish(run, Verdict::kGood, {});
+  EXPECT_EQ(logbook.unfinished("sweep", "key"), std::nullopt);
+}
+
+TEST(Logbook, ARunOfALivingProcessIsNotTaken) {
+  const ScratchFolder folder;
+  const auto path = folder.path() / "logbook.sqlite";
+  Logbook logbook(path);
+  int ready[2];
+  int hold[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  ASSERT_EQ(::pipe(hold), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(hold[1]);
+    char byte = 'x';
+    Logbook(path).begin("sweep", "key", {});
+    if (::write(ready[1], &byte, 1) == 1) static_cast<void>(::read(hold[0], &byte, 1));
+    ::_exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  const auto while_it_lives = logbook.unfinished("sweep", "key");
+  ::close(hold[1]);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_EQ(while_it_lives, std::nullopt);
+  EXPECT_TRUE(logbook.unfinished("sweep", "key"));
+  for (const int end : {ready[0], ready[1], hold[0]}) ::close(end);
+}
+
+TEST(Logbook, TwoWritersAtOnceLoseNothing) {
+  const ScratchFolder folder;
+  const auto path = folder.path() / "logbook.sqlite";
+  constexpr int kRuns = 20;
+  // Both make the file, too.
+  std::vector<pid_t> children;
+  for (int i = 0; i < 2; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      int status = 1;
+      try {
+        Logbook logbook(path);
+        for (int j = 0; j < kRuns; ++j) {
+          const std::int64_t run = logbook.begin("sweep", std::to_string(::getpid()), {});
+          logbook.put_facts(run, {{"number", j}});
+          logbook.finish(run, Verdict::kGood, {});
+        }
+        status = 0;
+      } catch (const std::exception&) {
+        status = 2;
+      }
+      ::_exit(status);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  Logbook logbook(path);
+  const auto runs = logbook.runs({}, 1000);
+  EXPECT_EQ(runs.size(), 2U * kRuns);
+  for (const LoggedRun& run : runs) EXPECT_TRUE(run.facts.contains("number"));
+}
+
+TEST(Logbook, NotesAreKeptByKind) {
+  const ScratchFolder folder;
+  Logbook logbook(folder.path() / "logbook.sqlite");
+  logbook.put_note(0, "note", "warm day", "");
+  logbook.put_note(3, "rejected", "channels_last", "no faster");
+  EXPECT_EQ(logbook.notes().size(), 2U);
+  ASSERT_EQ(logbook.notes("rejected").size(), 1U);
+  EXPECT_EQ(logbook.notes("rejected")[0].why, "no faster");
+  EXPECT_EQ(logbook.notes("rejected")[0].run, 3);
+}
+
+TEST(Logbook, ATransactionThatIsNotCommittedIsUndone) {
+  const ScratchFolder folder;
+  Database database(folder.path() / "plain.sqlite");
+  database.execute("CREATE TABLE t (x)");
+  {
+    Transaction transaction(database);
+    database.prepare("INSERT INTO t VALUES (?)").bind(std::int64_t{1}).run();
+  }
+  Statement count = database.prepare("SELECT count(*) FROM t");
+  ASSERT_TRUE(count.step());
+  EXPECT_EQ(count.number(0), 0);
+  EXPECT_THROW(database.execute("NONSENSE"), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace anymps::lab

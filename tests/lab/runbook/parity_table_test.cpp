@@ -1,0 +1,82 @@
+#include "lab/runbook/parity_table.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "scratch_folder.h"
+
+namespace anymps::lab {
+namespace {
+
+using nlohmann::json;
+
+json row(const std::string& name, const json& ulps, double relative, bool random = false) {
+  return {{"name", name},     {"kind", "Linear"},         {"dtype", "float32"},
+          {"max_ulps", ulps}, {"max_relative", relative}, {"random", random}};
+}
+
+json comparisons(const std::vector<json>& layers, const std::vector<json>& gradients = {}) {
+  return json::array({{{"device", "mps"}, {"layers", layers}, {"gradients", gradients}}});
+}
+
+class Reviewed : public ::testing::Test {
+ protected:
+  // Through the file, as the next run sees it.
+  ParityTable committed(const json& reviewed) {
+    const auto path = folder_.path() / "parity.tsv";
+    std::ofstream(path) << ParityTable::of(reviewed).text();
+    return ParityTable::read(path);
+  }
+
+  ScratchFolder folder_;
+};
+
+TEST_F(Reviewed, TableIsSortedAndLeavesOutWhatIsRandom) {
+  const json rows = comparisons({row("b", 3, 1.23456e-7), row("a", nullptr, 0), row("r", 9, 1, true)},
+                                {row("w", 18446744073709551615U, 0.5)});
+  EXPECT_EQ(ParityTable::of(rows).text(),
+            "device\twhat\tname\tkind\tdtype\tmax_ulps\tmax_relative\n"
+            "mps\tgradient\tw\tLinear\tfloat32\t18446744073709551615\t0.5\n"
+            "mps\tlayer\ta\tLinear\tfloat32\t-\t0\n"
+            "mps\tlayer\tb\tLinear\tfloat32\t3\t1.23e-07\n");
+}
+
+TEST_F(Reviewed, RunIsNotWorseThanItself) {
+  const json rows = comparisons({row("b", 3, 1.23456e-7)}, {row("w", 5, 1.99999e-3)});
+  EXPECT_TRUE(ParityTable::of(rows).changes_since(committed(rows), 1).empty());
+}
+
+TEST_F(Reviewed, ChangesAreWorseNewOrGone) {
+  const ParityTable before = committed(comparisons({row("a", 2, 1e-7), row("b", 2, 1e-7), row("gone", 0, 0)}));
+  const ParityTable now = ParityTable::of(comparisons({row("a", 4, 2e-7), row("b", 5, 1e-7), row("new", 0, 0)}));
+  EXPECT_EQ(now.changes_since(before, 2),
+            (std::vector<std::string>{
+                "layer b on mps got worse: 2 ulps and 1e-07 relative were reviewed, 5 and 1e-07 are here",
+                "layer new on mps is new", "layer gone on mps is gone"}));
+  EXPECT_EQ(now.changes_since(before, 1).size(), 4U);
+}
+
+TEST_F(Reviewed, EveryDifferenceIsWorseThanNone) {
+  const ParityTable before = committed(comparisons({row("a", 0, 0)}));
+  EXPECT_EQ(ParityTable::of(comparisons({row("a", 1, 1e-8)})).changes_since(before, 2).size(), 1U);
+}
+
+TEST_F(Reviewed, OtherDevicesAreNotGone) {
+  const ParityTable before = committed(comparisons({row("a", 0, 0)}));
+  EXPECT_TRUE(ParityTable::of(json::array()).changes_since(before, 2).empty());
+}
+
+TEST_F(Reviewed, FileThatIsNoneIsRefused) {
+  const auto path = folder_.path() / "parity.tsv";
+  EXPECT_THROW(ParityTable::read(path), std::runtime_error);
+  std::ofstream(path) << "something else\n";
+  EXPECT_THROW(ParityTable::read(path), std::runtime_error);
+  std::ofstream(path) << ParityTable::of(json::array()).text() << "mps\tlayer\ta\tLinear\tfloat32\tmany\t0\n";
+  EXPECT_THROW(ParityTable::read(path), std::runtime_error);
+  std::ofstream(path) << ParityTable::of(json::array()).text() << "mps\tlayer\n";
+  EXPECT_THROW(ParityTable::read(path), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace anymps::lab

@@ -1,0 +1,107 @@
+#include "lab/runbook/parity_values.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+
+#include "scratch_folder.h"
+
+namespace anymps::lab {
+namespace {
+
+using nlohmann::json;
+
+class KeptValues : public ::testing::Test {
+ protected:
+  KeptValues() {
+    RecordedProcess process;
+    process.is_main = true;
+    process.begin = {{"simulated", true}};
+    process.facts = {{"device", "mps"}};
+    process.steps.resize(2);
+    process.values_path = folder_.path() / "1.values";
+    const float elements[] = {1.5F, -2.5F, 3.5F};
+    std::ofstream(process.values_path, std::ios::binary).write(reinterpret_cast<const char*>(elements), 12);
+    process.values.push_back({"layer", "a", "Linear", 0, "float32", "float32", 1, 0, {1}});
+    process.values.push_back({"gradient", "a", "gradient", 0, "float32", "float32", 2, 4, {2}});
+    process.values.push_back({"gradient", "a", "gradient", 0, "float32", "float32", 4, 8, {4}});
+    process.losses = {{0, 0.5, "float32"},
+                      {1, std::numeric_limits<double>::quiet_NaN(), "float32"},
+                      {2, -std::numeric_limits<double>::infinity(), "float32"}};
+    process.modules = {{{"name", "a"}, {"kind", "Linear"}}};
+    trial_.outcome = Outcome::kRan;
+    trial_.recording.processes.push_back(process);
+    trial_.folder = std::make_shared<RunFolder>(RunFolder::temporary());
+    std::ofstream(trial_.folder->path() / "output.txt") << "accuracy 0.5\n";
+  }
+
+  // Through the text that the logbook holds.
+  KeptRun kept(const std::string& metric) {
+    const ParityFolder files(folder_.path() / "logbook.sqlite", 7);
+    const json part = keep_run(trial_, "mps:0", metric, files.values_path("mps:0"));
+    return kept_run(json::parse(part.dump()), files.values_path("mps:0"));
+  }
+
+  ScratchFolder folder_;
+  Trial trial_;
+};
+
+TEST_F(KeptValues, ComeBack) {
+  const KeptRun run = kept("accuracy");
+  EXPECT_TRUE(run.ran());
+  EXPECT_TRUE(run.simulated);
+  EXPECT_EQ(run.device, "mps:0");
+  EXPECT_EQ(run.used_device, "mps");
+  EXPECT_EQ(run.steps, 2U);
+  EXPECT_EQ(run.metric, 0.5);
+  ASSERT_EQ(run.losses.size(), 3U);
+  EXPECT_EQ(run.losses[0].value, 0.5);
+  EXPECT_TRUE(std::isnan(run.losses[1].value));
+  EXPECT_EQ(run.losses[2].value, -std::numeric_limits<double>::infinity());
+  ASSERT_EQ(run.values.size(), 3U);
+  const std::vector<std::byte> bytes = run.read(run.values[1]);
+  float element = 0;
+  ASSERT_EQ(bytes.size(), 8U);
+  std::memcpy(&element, bytes.data(), 4);
+  EXPECT_EQ(element, -2.5F);
+}
+
+TEST_F(KeptValues, TellTwoOfOneNameApart) {
+  const KeptRun run = kept("");
+  EXPECT_FALSE(run.metric);
+  EXPECT_EQ(run.values[0].name, "a");
+  EXPECT_EQ(run.values[1].name, "a");
+  EXPECT_EQ(run.values[2].name, "a (model 2)");
+}
+
+TEST_F(KeptValues, OfAShortFileAreFewer) {
+  const KeptRun run = kept("");
+  EXPECT_EQ(run.read(run.values[2]).size(), 4U);
+}
+
+TEST_F(KeptValues, ThatAreGoneAreMissed) {
+  const ParityFolder files(folder_.path() / "logbook.sqlite", 7);
+  const json part = keep_run(trial_, "mps", "", files.values_path("mps"));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "logbook.sqlite.runs" / "7"));
+  files.remove();
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "logbook.sqlite.runs"));
+  EXPECT_THROW(kept_run(part, folder_.path() / "mps.values"), std::runtime_error);
+}
+
+TEST_F(KeptValues, OfACrashAreItsLastLines) {
+  trial_.outcome = Outcome::kCrashed;
+  trial_.why = "ValueError: no";
+  trial_.output = "Traceback\nValueError: no\n";
+  trial_.recording.processes.clear();
+  const KeptRun run = kept("");
+  EXPECT_FALSE(run.ran());
+  EXPECT_EQ(run.outcome, "crashed");
+  EXPECT_EQ(run.why, "ValueError: no");
+  EXPECT_EQ(run.output, trial_.output);
+}
+
+}  // namespace
+}  // namespace anymps::lab

@@ -1,0 +1,110 @@
+#include "lab/runbook/sweep.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace anymps::lab {
+namespace {
+
+constexpr std::uint64_t kMega = 1 << 20;
+
+// A program whose memory is a line and whose throughput saturates at a batch of 16.
+class Program {
+ public:
+  explicit Program(std::uint64_t limit) : limit_(limit) {}
+
+  SweepPoint operator()(std::uint64_t batch, std::uint64_t steps) {
+    calls.emplace_back(batch, steps);
+    SweepPoint point;
+    point.batch = batch;
+    point.peak_bytes = 10 * kMega + batch * kMega;
+    point.limit_bytes = limit_;
+    point.outcome = limit_ > 0 && point.peak_bytes > limit_ ? "out of memory" : "ran";
+    if (fails_for_long && steps > 20 && batch > 8) point.outcome = "crashed";
+    point.samples_per_second =
+        100.0 * static_cast<double>(std::min<std::uint64_t>(batch, 16)) + 0.01 * static_cast<double>(batch);
+    point.step_seconds = 0.01 * static_cast<double>(batch);
+    point.steady_steps = steps;
+    point.resident_bytes = point.peak_bytes + 100 * kMega;
+    return point;
+  }
+
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> calls;
+  bool fails_for_long = false;
+
+ private:
+  std::uint64_t limit_;
+};
+
+SweepSeries swept(Program& program, const SweepSettings& settings = {}, const SweepBounds& bounds = {}) {
+  return run_sweep(settings, bounds, std::ref(program));
+}
+
+TEST(Sweep, FindsTheKneeAndTheEdge) {
+  Program program(110 * kMega);  // batch 100 is the largest
+  SweepSettings settings;
+  settings.narrow = 0;
+  const SweepSeries series = swept(program, settings);
+  EXPECT_EQ(series.knee["batch"], 16);
+  EXPECT_EQ(series.edge["largest_good"], 100);
+  EXPECT_EQ(series.edge["smallest_bad"], 101);
+  EXPECT_FALSE(series.edge["extrapolated"].get<bool>());
+  EXPECT_EQ(series.recommended["batch"], 16);
+}
+
+TEST(Sweep, RecommendsOnlyWhatRanAgainForLonger) {
+  Program program(110 * kMega);
+  program.fails_for_long = true;
+  const SweepSeries series = swept(program);
+  EXPECT_EQ(series.recommended["batch"], 8);
+  EXPECT_EQ(program.calls.back(), std::pair(std::uint64_t{8}, SweepSettings{}.verify_steps));
+  EXPECT_FALSE(series.notes.empty());
+}
+
+TEST(Sweep, LeavesAMargin) {
+  Program program(24 * kMega);  // batch 14 is the largest, and 10 leaves 15% free
+  SweepSettings settings;
+  settings.knee = 1;
+  const SweepSeries series = swept(program, settings);
+  EXPECT_EQ(series.edge["largest_good"], 14);
+  EXPECT_EQ(series.recommended["batch"], 8);
+}
+
+TEST(Sweep, ExtrapolatesBeyondThisMachine) {
+  Program program(1010 * kMega);  // batch 1000, which this machine has not the memory for
+  SweepBounds bounds;
+  bounds.free_bytes = 300 * kMega;
+  const SweepSeries series = swept(program, {}, bounds);
+  EXPECT_TRUE(series.edge["extrapolated"].get<bool>());
+  EXPECT_NEAR(series.edge["largest_good"].get<double>(), 1000, 10);
+  for (const auto& [batch, _] : program.calls) EXPECT_LE(batch, 128U);
+  EXPECT_EQ(series.recommended["batch"], 16);
+}
+
+TEST(Sweep, AMacSwapsBeforePyTorchRefuses) {
+  Program program(1010 * kMega);
+  SweepSettings settings;
+  settings.to = 64;
+  SweepBounds bounds;
+  bounds.swaps_at = 210 * kMega;
+  const SweepSeries series = swept(program, settings, bounds);
+  EXPECT_NEAR(series.edge["largest_good"].get<double>(), 200, 2);
+}
+
+TEST(Sweep, NothingIsRecommendedWhereNothingRuns) {
+  Program program(kMega);
+  const SweepSeries series = swept(program);
+  EXPECT_EQ(series.points.size(), 1U);
+  EXPECT_TRUE(series.knee.is_null());
+  EXPECT_TRUE(series.recommended.is_null());
+}
+
+TEST(Sweep, APointComesBackFromItsJson) {
+  Program program(110 * kMega);
+  const SweepPoint point = program(7, 20);
+  EXPECT_EQ(to_json(sweep_point_from(to_json(point))), to_json(point));
+}
+
+}  // namespace
+}  // namespace anymps::lab

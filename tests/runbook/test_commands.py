@@ -1,0 +1,122 @@
+"""What the runbook's commands have in common, and their smaller options."""
+
+import json
+import os
+import textwrap
+
+import pytest
+
+ALL = pytest.mark.skipif(os.environ.get("ANYMPS_TEST_LAB") != "all", reason="ANYMPS_TEST_LAB=all runs it")
+SHORT = ("--steps", 3, "--warm-up", 1)
+
+
+@pytest.fixture
+def quick(lab):
+    """A script that needs neither the device nor a DataLoader."""
+    path = lab.folder / "quick.py"
+    path.write_text(
+        textwrap.dedent("""
+        import os, sys, torch
+        if "fail" in sys.argv: raise SystemExit("no such thing as luck")
+        weight = torch.nn.Parameter(torch.zeros(8))
+        optimizer = torch.optim.SGD([weight], lr=0.1)
+        for _ in range(60):
+            weight.sum().backward()
+            optimizer.step()
+        print("batch", sys.argv[1:], os.environ.get("BATCH"))
+        """)
+    )
+    return path
+
+
+def test_every_command_explains_itself(lab):
+    for verb in ("doctor", "sweep", "plateau", "parity", "profile", "decide", "log", "handoff pack", "report"):
+        result = lab.run(verb, "--help")
+        assert result.returncode == 0
+        assert "anymps" in result.stdout
+
+
+@pytest.mark.parametrize("verb", ["sweep --batch-arg --batch-size", "plateau", "profile", "decide", "parity"])
+def test_without_a_command_there_is_nothing_to_run(lab, verb):
+    result = lab.run(verb)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_command_that_does_not_exist_cannot_run(lab):
+    result = lab.run("plateau", "--json", "--", "no-such-program")
+    assert result.returncode == 2
+    assert "no-such-program" in result.stderr
+
+
+def test_a_crash_is_a_result(lab, quick):
+    document = lab.document("plateau", script=quick, arguments=["fail"], ANYMPS="0")
+    assert document["verdict"] == "bad"
+    assert document["failure"]["outcome"] == "crashed"
+    assert document["failure"]["why"] == "no such thing as luck"
+
+
+def test_a_batch_can_come_from_the_environment(lab, quick):
+    options = ("--batch-arg", "BATCH", "--from", 2, "--to", 2, "--verify-steps", 5)
+    document = lab.document("sweep", *options, *SHORT, script=quick, ANYMPS="0")
+    (point,) = document["series"][0]["points"]
+    assert (point["batch"], point["outcome"]) == (2, "ran")
+    logged = json.loads(lab.run("log", "show", "--json", "last").stdout)
+    assert logged["run"]["verb"] == "sweep"
+
+
+@ALL
+def test_axes_multiply(lab, quick):
+    options = (
+        "--batch-arg",
+        "BATCH",
+        "--from",
+        2,
+        "--to",
+        2,
+        "--verify-steps",
+        5,
+        "--axis",
+        "a=A:1,2",
+        "--axis",
+        "b=B:x",
+    )
+    document = lab.document("sweep", *options, *SHORT, script=quick, ANYMPS="0")
+    assert [series["axes"] for series in document["series"]] == [{"a": "1", "b": "x"}, {"a": "2", "b": "x"}]
+
+
+@ALL
+def test_workers_are_added_one_at_a_time(lab):
+    document = lab.document(
+        "profile", "--hang-after", 6, "--bisect-workers", 2, *SHORT, script="hangs.py",
+        arguments=["--samples", 32, "--batch-size", 4, "--workers", 0],
+    )  # fmt: skip
+    assert [(row["workers"], row["outcome"]) for row in document["workers"]] == [(0, "ran"), (1, "hung")]
+    assert document["workers"][0]["descriptors"] > 0
+    assert "workers" in document["findings"]
+
+
+@ALL
+def test_a_notebook_has_a_plateau_too(lab):
+    code = textwrap.dedent("""
+        import torch
+        from torch.utils.data import DataLoader, TensorDataset
+        loader = DataLoader(TensorDataset(torch.randn(32, 4)), batch_size=8)
+        model = torch.nn.Linear(4, 1).to("mps")
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        kept = []
+        for epoch in range(5):
+            for (x,) in loader:
+                optimizer.zero_grad()
+                model(x.to("mps")).sum().backward()
+                optimizer.step()
+                kept.append(torch.ones(1000, device="mps"))
+    """)
+    cell = {"cell_type": "code", "source": code, "metadata": {}, "outputs": [], "execution_count": None}
+    notebook = lab.folder / "study.ipynb"
+    notebook.write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    result = lab.run("plateau", "--json", "--epochs", 5, "--", notebook)
+    document = json.loads(result.stdout)
+    assert result.returncode == 1
+    assert "study.ipynb[cell 1]" in document["sites"][0]["site"]
