@@ -45,6 +45,8 @@ int guarded(const std::function<int()>& command) {
     return command();
   } catch (const lab::Interrupted&) {
     lab::log().warn("interrupted; what was finished is in the logbook, and the same command goes on from there");
+  } catch (const AlreadyTold&) {
+    return kUsageError;
   } catch (const std::exception& error) {
     lab::log().error(error.what());
   }

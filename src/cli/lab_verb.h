@@ -24,6 +24,9 @@ using Screen = std::function<std::string(const nlohmann::json& document, const l
 // Prints the document, or the screen that is drawn of it; the status is the document's.
 int conclude(const lab::SessionOptions& options, const nlohmann::json& document, const Screen& screen);
 
+// What keeps a command from running, where a line about it was said already.
+struct AlreadyTold {};
+
 // Runs a command: an interruption and whatever keeps it from running end with one line and status 2.
 int guarded(const std::function<int()>& command);
 

@@ -7,18 +7,19 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "lab/json_text.h"
 #include "cli/mac_choice.h"
 #include "cli/traced_run.h"
 #include "cli/verbs.h"
 #include "gpu/byte_size.h"
 #include "gpu/whole_number.h"
 #include "lab/child.h"
+#include "lab/json_text.h"
 #include "lab/log.h"
 #include "lab/python.h"
 #include "lab/resident_set.h"
 #include "lab/run_folder.h"
 #include "lab/run_summary.h"
+#include "lab/runbook/command_setting.h"
 #include "lab/size_html.h"
 #include "lab/size_report.h"
 #include "lab/size_screen.h"
@@ -34,34 +35,6 @@ struct SizeOptions {
   std::string batch_argument;
   std::string json;
   std::string html;
-};
-
-// Where the batch argument's value stands in the command.
-struct BatchPlace {
-  std::size_t word = 0;
-  std::string before;  // "--batch-size=" where the value is in the same word
-  std::uint64_t value = 0;
-
-  static std::optional<BatchPlace> find(const std::vector<std::string>& words, const std::string& argument) {
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      BatchPlace place;
-      if (words[i] == argument && i + 1 < words.size()) {
-        place.word = i + 1;
-      } else if (words[i].starts_with(argument + "=")) {
-        place.word = i;
-        place.before = argument + "=";
-      } else {
-        continue;
-      }
-      const auto value = gpu::whole_number(std::string_view(words[place.word]).substr(place.before.size()));
-      if (!value) continue;
-      place.value = *value;
-      return place;
-    }
-    return std::nullopt;
-  }
-
-  void put(std::vector<std::string>& words, std::uint64_t batch) const { words[word] = before + std::to_string(batch); }
 };
 
 struct Measured {
@@ -129,10 +102,11 @@ int size(const SizeOptions& options, const std::vector<std::string>& command) {
     report.figures.other_bytes = *bytes;
   }
   lab::ChildCommand child{lab::with_python(command), {}};
-  std::optional<BatchPlace> place;
+  const lab::CommandSetting setting{options.batch_argument};
+  std::uint64_t given = 0;
   if (!options.batch_argument.empty()) {
-    place = BatchPlace::find(child.words, options.batch_argument);
-    if (!place || place->value < 4) {
+    given = gpu::whole_number(setting.value_in(child.words).value_or("")).value_or(0);
+    if (given < 4) {
       lab::log().error("--batch-arg: the command has no {} of 4 or more", options.batch_argument);
       return kUsageError;
     }
@@ -149,12 +123,12 @@ int size(const SizeOptions& options, const std::vector<std::string>& command) {
   report.processes = first.resident.processes;
   report.shared_once = first.resident.shared_once;
 
-  if (place) {
+  if (given > 0) {
     lab::BatchFigures batch{
-        options.batch_argument, {place->value}, {report.figures.block_bytes}, {report.figures.resident_bytes}};
-    for (const std::uint64_t smaller : {place->value / 2, place->value / 4}) {
+        options.batch_argument, {given}, {report.figures.block_bytes}, {report.figures.resident_bytes}};
+    for (const std::uint64_t smaller : {given / 2, given / 4}) {
       lab::ChildCommand again = child;
-      place->put(again.words, smaller);
+      setting.apply(std::to_string(smaller), again.words, again.environment);
       lab::log().info("the same again with {} {}", options.batch_argument, smaller);
       const Measured other = measure(options, again, folder.make_part(fmt::format("batch-{}", smaller)), false);
       if (const auto status = failed(other, again)) return *status;

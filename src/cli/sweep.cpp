@@ -90,9 +90,8 @@ class SweepCommand {
       every_one = every_one && series["recommended"].is_object();
       all.push_back(std::move(series));
     }
-    const auto chosen = options_.trial.choice.resolve();
     json document = {{"argument", options_.batch},
-                     {"mac", chosen && chosen->mac ? json(chosen->mac->name) : json()},
+                     {"mac", settings_.mac ? json(settings_.mac->name) : json()},
                      {"series", all},
                      {"notes", json::array()}};
     return conclude(options_.session, session_.finish(every_one ? lab::Verdict::kGood : lab::Verdict::kBad, document),
@@ -113,9 +112,7 @@ class SweepCommand {
   lab::SweepBounds bounds() const {
     lab::SweepBounds bounds;
     bounds.free_bytes = lab::Platform::here().memory_free().value_or(0);
-    if (const auto chosen = options_.trial.choice.resolve(); chosen && chosen->mac) {
-      bounds.swaps_at = chosen->mac->memory.value;
-    }
+    if (settings_.mac) bounds.swaps_at = settings_.mac->memory.value;
     return bounds;
   }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "cli/lab_verb.h"
 #include "lab/python.h"
 
 namespace anymps::cli {
@@ -26,8 +27,10 @@ lab::TrialSettings TrialOptions::settings(const char* verb, const std::vector<st
     throw std::runtime_error(
         fmt::format("nothing to run; for example: anymps {0} -- python train.py (see anymps {0} --help)", verb));
   }
-  if (!choice.resolve()) throw std::runtime_error("no such Mac, macOS or PyTorch");
+  const auto chosen = choice.resolve();
+  if (!chosen) throw AlreadyTold();
   lab::TrialSettings settings;
+  settings.mac = chosen->mac;
   settings.command = lab::with_python(command);
   choice.put_into(settings.environment);
   if (fallback) settings.environment["PYTORCH_ENABLE_MPS_FALLBACK"] = "1";

@@ -20,7 +20,7 @@ struct TrialOptions {
   double hang_after = 60;
 
   void add_to(CLI::App& verb);
-  // Throws std::runtime_error where there is no command, or no such Mac.
+  // Throws std::runtime_error where there is no command, and AlreadyTold where there is no such Mac.
   lab::TrialSettings settings(const char* verb, const std::vector<std::string>& command) const;
   // What distinguishes two calls of the same command.
   nlohmann::json key() const;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lab/size_report.h"
+#include "lab/straight_line.h"
 #include "lab/summary_screen.h"
 
 namespace anymps::lab {
@@ -27,16 +28,7 @@ constexpr double kFragmentedShare = 1.5;
 constexpr std::uint64_t kFragmentedBytes = std::uint64_t{1024 + 64} << 20;
 
 double slope_of(std::span<const std::uint64_t> values) {
-  const auto count = static_cast<double>(values.size());
-  const double middle = (count - 1) / 2;
-  double across = 0;
-  double along = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double x = static_cast<double>(i) - middle;
-    across += x * static_cast<double>(values[i]);
-    along += x * x;
-  }
-  return along > 0 ? across / along : 0;
+  return StraightLine::over_index(std::vector<double>(values.begin(), values.end())).slope;
 }
 
 struct Series {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lab/straight_line.h"
 #include "lab/summary_screen.h"
 
 namespace anymps::lab {
@@ -48,23 +49,11 @@ nlohmann::json json_of(const MacFit& fit) {
 }  // namespace
 
 BatchLine BatchLine::through(const std::vector<std::uint64_t>& batches, const std::vector<std::uint64_t>& peaks) {
-  const std::size_t count = std::min(batches.size(), peaks.size());
+  const auto count = static_cast<std::ptrdiff_t>(std::min(batches.size(), peaks.size()));
   if (count == 0) return {};
-  double mean_x = 0;
-  double mean_y = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    mean_x += static_cast<double>(batches[i]) / static_cast<double>(count);
-    mean_y += static_cast<double>(peaks[i]) / static_cast<double>(count);
-  }
-  double above = 0;
-  double below = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double x = static_cast<double>(batches[i]) - mean_x;
-    above += x * (static_cast<double>(peaks[i]) - mean_y);
-    below += x * x;
-  }
-  const double slope = below > 0 ? above / below : 0;
-  return {mean_y - slope * mean_x, slope};
+  const StraightLine line = StraightLine::through(std::vector<double>(batches.begin(), batches.begin() + count),
+                                                  std::vector<double>(peaks.begin(), peaks.begin() + count));
+  return {line.base, line.slope};
 }
 
 std::optional<std::uint64_t> BatchLine::largest_within(double bytes) const {

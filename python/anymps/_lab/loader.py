@@ -27,6 +27,7 @@ class LoaderWatch:
         self._loaders: dict[int, Any] = {}  # by number; kept, so that no other gets the same id
         self._active: Any = None  # the iterator that the latest batch came from
         self._active_number = -1
+        self._coming = -1  # the loader whose iterator was made last
         self._fetches = 0
         self._clock = StageClock(recorder.spec["stage_names"]) if recorder.spec["stages"] else None
         self._next: Any = None

@@ -13,40 +13,32 @@ constexpr const char* kOff = "off";
 }  // namespace
 
 std::optional<std::string> CommandSetting::value_in(const std::vector<std::string>& words) const {
-  if (is_variable()) {
-    const char* value = std::getenv(name.c_str());
-    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
-  }
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == name && i + 1 < words.size()) return words[i + 1];
-    if (words[i].starts_with(name + "=")) return words[i].substr(name.size() + 1);
-  }
-  return std::nullopt;
+  if (const auto place = place_in(words)) return words[place->word].substr(place->before);
+  const char* value = is_variable() ? std::getenv(name.c_str()) : nullptr;
+  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }
 
 void CommandSetting::apply(const std::string& value, std::vector<std::string>& words,
                            std::map<std::string, std::string>& environment) const {
-  if (is_variable()) {
-    environment[name] = value;
-    return;
-  }
-  if (value == kOn || value == kOff) {
+  if (!is_variable() && (value == kOn || value == kOff)) {
     std::erase(words, name);
     if (value == kOn) words.push_back(name);
-    return;
+  } else if (const auto place = place_in(words)) {
+    words[place->word].replace(place->before, std::string::npos, value);
+  } else if (is_variable()) {
+    environment[name] = value;
+  } else {
+    words.push_back(name);
+    words.push_back(value);
   }
+}
+
+std::optional<CommandSetting::Place> CommandSetting::place_in(const std::vector<std::string>& words) const {
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == name && i + 1 < words.size()) {
-      words[i + 1] = value;
-      return;
-    }
-    if (words[i].starts_with(name + "=")) {
-      words[i] = name + "=" + value;
-      return;
-    }
+    if (words[i] == name && i + 1 < words.size()) return Place{i + 1, 0};
+    if (words[i].starts_with(name + "=")) return Place{i, name.size() + 1};
   }
-  words.push_back(name);
-  words.push_back(value);
+  return std::nullopt;
 }
 
 CommandAxis CommandAxis::parse(const std::string& text) {

@@ -9,7 +9,9 @@
 namespace anymps::lab {
 
 struct CommandSetting {
-  std::string name;  // "--batch-size"; without a dash in front, a variable of the environment
+  // "--batch-size"; without a dash in front, a word such as batch_size=64 of the command or, where it has none, a variable
+  // of the environment.
+  std::string name;
 
   // What the command says of it; nothing where it does not.
   std::optional<std::string> value_in(const std::vector<std::string>& words) const;
@@ -19,6 +21,11 @@ struct CommandSetting {
              std::map<std::string, std::string>& environment) const;
 
  private:
+  struct Place {
+    std::size_t word;
+    std::size_t before;  // characters of the word in front of the value
+  };
+  std::optional<Place> place_in(const std::vector<std::string>& words) const;
   bool is_variable() const { return !name.starts_with('-'); }
 };
 

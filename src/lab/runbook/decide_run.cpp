@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <regex>
+#include <sstream>
 
 #include "lab/child.h"
-#include "lab/runbook/step_times.h"
+#include "lab/runbook/document_fields.h"
+#include "lab/runbook/printed_metric.h"
 
 namespace anymps::lab {
 namespace {
@@ -24,16 +25,13 @@ TrialSettings on_device(const TrialSettings& settings, const CommandSetting& dev
   return changed;
 }
 
-std::map<std::uint64_t, double> losses_of(const Trial& trial) {
-  std::map<std::uint64_t, double> losses;
-  if (trial.main() == nullptr) return losses;
-  for (const RecordedLoss& loss : trial.main()->losses) losses[loss.step] += loss.value;
-  return losses;
-}
-
 json losses_part(const Trial& trial) {
+  std::map<std::uint64_t, double> sums;
+  if (trial.main() != nullptr) {
+    for (const RecordedLoss& loss : trial.main()->losses) sums[loss.step] += loss.value;
+  }
   auto losses = json::object();
-  for (const auto& [step, loss] : losses_of(trial)) losses[std::to_string(step)] = loss;
+  for (const auto& [step, loss] : sums) losses[std::to_string(step)] = loss;
   return losses;
 }
 
@@ -64,19 +62,17 @@ double slowdown_of(const json& epochs) {
   return first > 0 ? seconds(epochs.size() - kEpochsCompared) / first - 1 : 0;
 }
 
-std::optional<double> number_of(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number() && found->get<double>() > 0 ? std::optional(found->get<double>())
-                                                                                 : std::nullopt;
+std::optional<double> duration_in(const json& object, const char* key) {
+  const auto seconds = number_in(object, key);
+  return seconds && *seconds > 0 ? seconds : std::nullopt;
 }
 
 // The script's own figure: MLX has no hooks of PyTorch's.
 json mlx_part(const std::vector<std::string>& command) {
   const ChildResult result = run_child({command, {}}, ChildOutput::kCapture);
-  std::smatch match;
-  static const std::regex kFigure("step_seconds[=: ]+([0-9.eE+-]+)");
-  if (result.status() == 0 && std::regex_search(result.output, match, kFigure)) {
-    return {{"step_seconds", std::strtod(match[1].str().c_str(), nullptr)}};
+  std::istringstream printed(result.output);
+  if (const auto seconds = last_metric(printed, "step_seconds"); seconds && result.status() == 0) {
+    return {{"step_seconds", *seconds}};
   }
   return {{"error", result.start_error.empty()
                         ? fmt::format("it ended with status {} and printed no step_seconds=...", result.status())
@@ -104,7 +100,7 @@ Decision run_decide(Session& session, const TrialSettings& settings, const Decid
   const auto steps = static_cast<double>(run.profile.warm_up + run.profile.steps);
   const json cpu = session.part(
       "cpu", [&] { return full_part(run_trial(on_cpu, window, shown(0, 0.15, steps, "on the CPU")), run.profile); });
-  if (!cpu.contains("failure")) measured.cpu_step_seconds = number_of(cpu, "step_seconds");
+  if (!cpu.contains("failure")) measured.cpu_step_seconds = duration_in(cpu, "step_seconds");
 
   const ProfileResult profile = run_profile(session, on_mps, run.profile, 0.15, 0.6);
   const json& full = profile.document["full"];
@@ -117,7 +113,7 @@ Decision run_decide(Session& session, const TrialSettings& settings, const Decid
     evidence.push_back({{"text", fmt::format("on mps the script {}: {}", outcome, full["failure"].value("why", ""))},
                         {"run", session.run()}});
   } else {
-    measured.mps_step_seconds = number_of(full, "step_seconds");
+    measured.mps_step_seconds = duration_in(full, "step_seconds");
     evidence.push_back({{"text", profile.document.value("story", "")}, {"run", session.run()}});
   }
   if (const json modelled = profile.document.value("modelled", json()); modelled.is_object()) {
@@ -144,12 +140,12 @@ Decision run_decide(Session& session, const TrialSettings& settings, const Decid
   }
   if (!run.mlx.empty()) {
     const json mlx = session.part("mlx", [&] { return mlx_part(run.mlx); });
-    measured.mlx_step_seconds = number_of(mlx, "step_seconds");
+    measured.mlx_step_seconds = duration_in(mlx, "step_seconds");
     if (mlx.contains("error")) notes.push_back("MLX: " + mlx["error"].get<std::string>());
   }
   for (const LoggedRun& logged : session.logbook().runs("handoff smoke", kRunsSearched)) {
     if (logged.command != session.command() || measured.remote_step_seconds) continue;
-    measured.remote_step_seconds = number_of(logged.document, "step_seconds");
+    measured.remote_step_seconds = duration_in(logged.document, "step_seconds");
     evidence.push_back({{"text", fmt::format("smoke run {} on a remote machine", logged.id)}, {"run", logged.id}});
   }
 
@@ -157,8 +153,7 @@ Decision run_decide(Session& session, const TrialSettings& settings, const Decid
   if (measured.simulated) {
     notes.push_back(
         "mps is simulated here: memory, drift of the program, fallbacks and waits are as on a Mac; speed and numerics "
-        "of "
-        "Apple's kernels are not");
+        "of Apple's kernels are not");
   }
   decision.document["notes"] = notes;
   decision.document["evidence"] = evidence;

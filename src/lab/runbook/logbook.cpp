@@ -142,7 +142,7 @@ Logbook::Logbook(const fs::path& path) : path_(path), database_(with_folder(path
     if (pragma(database_, "user_version") > kVersion) {
       throw std::runtime_error("it was written by a newer anymps; this one cannot read it");
     }
-    database_.execute("PRAGMA journal_mode = WAL");
+    database_.log_ahead();
     // A run that was told to be logged is on the disk, even if the power goes.
     database_.execute("PRAGMA synchronous = FULL");
     if (empty) make_tables(database_);

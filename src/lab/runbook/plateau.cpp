@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "lab/straight_line.h"
 #include "lab/summary_screen.h"
 
 namespace anymps::lab {
@@ -39,30 +40,18 @@ std::string per_epoch(double bytes) {
 }  // namespace
 
 Slope slope_of(std::span<const double> values) {
+  const StraightLine line = StraightLine::over_index(values);
   const auto count = static_cast<double>(values.size());
-  const double middle = (count - 1) / 2;
-  double mean = 0;
-  for (const double value : values) mean += value / count;
-  double along = 0;
-  double across = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double x = static_cast<double>(i) - middle;
-    along += x * x;
-    across += x * (values[i] - mean);
-  }
-  Slope slope;
-  slope.each = along > 0 ? across / along : 0;
   double squares = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double left = values[i] - mean - slope.each * (static_cast<double>(i) - middle);
+    const double left = values[i] - line.at(static_cast<double>(i));
     squares += left * left;
   }
-  const std::size_t freedom = values.size() > 2 ? values.size() - 2 : 0;
-  const double error = freedom > 0 ? std::sqrt(squares / static_cast<double>(freedom) / along) : 0;
-  const double reach = freedom > 0 ? t_quantile(freedom) * error : INFINITY;
-  slope.low = slope.each - reach;
-  slope.high = slope.each + reach;
-  return slope;
+  // The sum of the squares of how far 0, 1, 2, ... are from their mean.
+  const double along = count * (count * count - 1) / 12;
+  const double freedom = count - 2;
+  const double reach = freedom > 0 ? t_quantile(values.size() - 2) * std::sqrt(squares / freedom / along) : INFINITY;
+  return {line.slope, line.slope - reach, line.slope + reach};
 }
 
 std::vector<GrowingSite> growing_sites(const std::vector<json>& sites) {

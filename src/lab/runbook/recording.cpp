@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lab/file_text.h"
+#include "lab/runbook/document_fields.h"
 
 namespace anymps::lab {
 namespace {
@@ -17,22 +18,11 @@ using nlohmann::json;
 constexpr double kSecond = 1e-9;
 
 std::uint64_t number(const json& event, const char* key) {
-  const auto found = event.find(key);
-  return found != event.end() && found->is_number() && found->get<double>() > 0 ? found->get<std::uint64_t>() : 0;
-}
-
-std::string text(const json& event, const char* key) {
-  const auto found = event.find(key);
-  return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-bool flag(const json& event, const char* key) {
-  const auto found = event.find(key);
-  return found != event.end() && found->is_boolean() && found->get<bool>();
+  return static_cast<std::uint64_t>(std::max(0.0, number_in(event, key).value_or(0)));
 }
 
 RecordedRound round_of(const json& event) {
-  return {static_cast<double>(number(event, "ns")) * kSecond, number(event, "n"), flag(event, "counts")};
+  return {static_cast<double>(number(event, "ns")) * kSecond, number(event, "n"), flag_in(event, "counts")};
 }
 
 using Take = void (*)(RecordedProcess& process, const json& event);
@@ -43,16 +33,16 @@ const std::map<std::string, Take, std::less<>>& takers() {
        [](RecordedProcess& process, const json& event) {
          process.begin = event;
          process.pid = static_cast<std::int64_t>(number(event, "pid"));
-         process.is_main = text(event, "role") == "main";
+         process.is_main = text_member(event, "role") == "main";
        }},
       {"fact",
-       [](RecordedProcess& process, const json& event) { process.facts[text(event, "k")] = event.value("v", json()); }},
+       [](RecordedProcess& process, const json& event) { process.facts[text_member(event, "k")] = event.value("v", json()); }},
       {"loader", [](RecordedProcess& process, const json& event) { process.loaders.push_back(event); }},
       {"step",
        [](RecordedProcess& process, const json& event) {
          process.steps.push_back({number(event, "t"), number(event, "i"), number(event, "n"), number(event, "in"),
                                   number(event, "back"), number(event, "mem"), number(event, "drv"),
-                                  text(event, "site")});
+                                  text_member(event, "site")});
        }},
       {"epoch",
        [](RecordedProcess& process, const json& event) {
@@ -66,15 +56,15 @@ const std::map<std::string, Take, std::less<>>& takers() {
       {"forward", [](RecordedProcess& process, const json& event) { process.forwards.push_back(round_of(event)); }},
       {"wait",
        [](RecordedProcess& process, const json& event) {
-         process.waits.push_back({text(event, "name"), text(event, "site"), number(event, "count"),
+         process.waits.push_back({text_member(event, "name"), text_member(event, "site"), number(event, "count"),
                                   static_cast<double>(number(event, "ns")) * kSecond});
        }},
       {"fetch", [](RecordedProcess& process, const json& event) { process.fetches.push_back(event); }},
       {"use", [](RecordedProcess& process, const json& event) { process.uses.push_back(event); }},
       {"value",
        [](RecordedProcess& process, const json& event) {
-         process.values.push_back({text(event, "what"), text(event, "name"), text(event, "kind"), number(event, "step"),
-                                   text(event, "dtype"), text(event, "kept"), number(event, "count"),
+         process.values.push_back({text_member(event, "what"), text_member(event, "name"), text_member(event, "kind"), number(event, "step"),
+                                   text_member(event, "dtype"), text_member(event, "kept"), number(event, "count"),
                                    number(event, "offset"), event.value("shape", json::array())});
        }},
       {"loss",
@@ -84,17 +74,17 @@ const std::map<std::string, Take, std::less<>>& takers() {
          // JSON has no NaN and no infinities: those are texts.
          const double loss =
              value->is_number() ? value->get<double>() : std::strtod(value->get<std::string>().c_str(), nullptr);
-         process.losses.push_back({number(event, "step"), loss, text(event, "dtype")});
+         process.losses.push_back({number(event, "step"), loss, text_member(event, "dtype")});
        }},
       {"module", [](RecordedProcess& process, const json& event) { process.modules.push_back(event); }},
-      {"error", [](RecordedProcess& process, const json& event) { process.errors.push_back(text(event, "text")); }},
+      {"error", [](RecordedProcess& process, const json& event) { process.errors.push_back(text_member(event, "text")); }},
       {"window",
        [](RecordedProcess& process, const json& event) {
-         const bool begins = text(event, "edge") == "begin";
+         const bool begins = text_member(event, "edge") == "begin";
          (begins ? process.window_begin_ns : process.window_end_ns) = number(event, "t");
          (begins ? process.window_begin_step : process.window_end_step) = number(event, "step");
        }},
-      {"end", [](RecordedProcess& process, const json& event) { process.ended = text(event, "why"); }},
+      {"end", [](RecordedProcess& process, const json& event) { process.ended = text_member(event, "why"); }},
   };
   return all;
 }
@@ -105,7 +95,7 @@ RecordedProcess read_process(const fs::path& path) {
   for (std::string line; std::getline(file, line);) {
     const json event = json::parse(line, nullptr, false);
     if (!event.is_object()) continue;
-    const auto taker = takers().find(text(event, "e"));
+    const auto taker = takers().find(text_member(event, "e"));
     if (taker != takers().end()) taker->second(process, event);
   }
   process.stacks = file_text(fs::path(path).replace_extension(".stacks"));

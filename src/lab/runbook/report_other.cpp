@@ -6,6 +6,7 @@
 
 #include "lab/markup.h"
 #include "lab/runbook/document_fields.h"
+#include "lab/runbook/log_fields.h"
 #include "lab/runbook/report_sections.h"
 
 namespace anymps::lab {
@@ -40,24 +41,6 @@ std::string differences_table(const json& document) {
                code_cell(text_in(row, "name")), code_cell(text_in(row, "here")), code_cell(text_in(row, "there"))});
   }
   return table.html();
-}
-
-// The five that every figure needs beside it, by the names that they may have among the facts.
-struct Fact {
-  const char* title;
-  std::vector<const char*> names;
-};
-
-const std::vector<Fact>& five_tuple() {
-  static const std::vector<Fact> facts = {
-      {"torch version", {"torch", "torch_version"}},
-      {"commit", {"commit", "git_commit"}},
-      {"batch", {"batch", "batch_size"}},
-      {"resolution", {"resolution"}},
-      {"peak memory", {"peak_bytes", "peak_memory_bytes", "peak_memory"}},
-      {"fallback flags", {"fallback_flags", "fallback", "fallbacks"}},
-  };
-  return facts;
 }
 
 std::string fact_text(const std::string& name, const json& value) {
@@ -119,17 +102,14 @@ std::string facts_section(const ReportRuns& runs) {
   if (runs.size() > 1) columns.emplace_back("");
   Table table("Circumstances", columns);
   std::set<std::string> shown;
-  for (const Fact& fact : five_tuple()) {
+  for (const LogField& field : log_fields()) {
+    if (std::string_view(field.group) != "five-tuple") continue;
+    shown.insert(field.name);
     std::vector<std::string> values;
     for (const json& facts : flat) {
-      std::string value;
-      for (const char* name : fact.names) {
-        shown.insert(name);
-        if (value.empty() && facts.contains(name)) value = fact_text(name, facts[name]);
-      }
-      values.push_back(std::move(value));
+      values.push_back(value_of(field, facts).is_null() ? "" : text_of(field, facts));
     }
-    add_row(table, fact.title, std::move(values));
+    add_row(table, field.label, std::move(values));
   }
   std::set<std::string> names;
   for (const json& facts : flat) {

@@ -8,6 +8,7 @@
 
 #include "lab/markup.h"
 #include "lab/runbook/document_fields.h"
+#include "lab/runbook/shell_words.h"
 
 namespace anymps::lab {
 namespace {
@@ -207,18 +208,9 @@ std::string fields_table(std::string_view label, const json& object) {
 }
 
 std::string command_line(const json& words) {
-  std::string line;
-  for (const json& word : words) {
-    std::string text = text_of(word);
-    const bool plain = !text.empty() && text.find_first_of(" \t\n\"'\\$`&|;<>()*?[]{}~#!") == std::string::npos;
-    if (!plain) {
-      std::string quoted = "'";
-      for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-      text = quoted + "'";
-    }
-    line += (line.empty() ? "" : " ") + text;
-  }
-  return line;
+  std::vector<std::string> texts;
+  for (const json& word : words) texts.push_back(text_of(word));
+  return shell_quoted(texts);
 }
 
 }  // namespace anymps::lab

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "lab/runbook/document_fields.h"
 #include "lab/summary_screen.h"
 #include "lab/text_wrap.h"
 
@@ -18,12 +19,6 @@ constexpr const char* kRed = "31";
 constexpr const char* kYellow = "33";
 constexpr const char* kNothing = "-";
 constexpr std::size_t kStackLines = 14;
-
-const json* found_number(const json& object, const char* key) {
-  if (!object.is_object()) return nullptr;
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? &*found : nullptr;
-}
 
 }  // namespace
 
@@ -73,26 +68,26 @@ std::string failure_text(const json& failure, const Terminal& terminal) {
 }
 
 std::string bytes_at(const json& object, const char* key) {
-  const json* number = found_number(object, key);
-  return number != nullptr ? human_bytes(static_cast<std::uint64_t>(std::max(0.0, number->get<double>()))) : kNothing;
+  const auto number = number_in(object, key);
+  return number ? human_bytes(static_cast<std::uint64_t>(std::max(0.0, *number))) : kNothing;
 }
 
 std::string seconds_at(const json& object, const char* key) {
-  const json* number = found_number(object, key);
-  if (number == nullptr) return kNothing;
-  const double seconds = number->get<double>();
+  const auto number = number_in(object, key);
+  if (!number) return kNothing;
+  const double seconds = *number;
   if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
   return seconds < 1 ? fmt::format("{:.1f} ms", seconds * 1e3) : fmt::format("{:.2f} s", seconds);
 }
 
 std::string percent_at(const json& object, const char* key) {
-  const json* number = found_number(object, key);
-  return number != nullptr ? fmt::format("{:.0f}%", 100 * number->get<double>()) : kNothing;
+  const auto number = number_in(object, key);
+  return number ? fmt::format("{:.0f}%", 100 * *number) : kNothing;
 }
 
 std::string number_at(const json& object, const char* key, int digits) {
-  const json* number = found_number(object, key);
-  return number != nullptr ? fmt::format("{:.{}f}", number->get<double>(), digits) : kNothing;
+  const auto number = number_in(object, key);
+  return number ? fmt::format("{:.{}f}", *number, digits) : kNothing;
 }
 
 }  // namespace anymps::lab

@@ -2,14 +2,17 @@
 
 #include <sqlite3.h>
 
+#include <chrono>
 #include <exception>
 #include <stdexcept>
+#include <thread>
 
 namespace anymps::lab {
 namespace {
 
 // How long a writer waits for another one. Transactions here are single rows.
 constexpr int kPatienceMs = 20'000;
+constexpr int kPauseMs = 5;
 
 [[noreturn]] void fail(sqlite3* database) { throw std::runtime_error(sqlite3_errmsg(database)); }
 
@@ -84,6 +87,17 @@ Database::Database(const std::filesystem::path& path) {
 
 void Database::execute(const char* text) {
   if (sqlite3_exec(handle_.get(), text, nullptr, nullptr, nullptr) != SQLITE_OK) fail(handle_.get());
+}
+
+void Database::log_ahead() {
+  // Where two open a new file at once, each may hold what the other's change of the journal waits for; SQLite then says
+  // busy at once, whatever the patience.
+  for (int waited_ms = 0;; waited_ms += kPauseMs) {
+    const int result = sqlite3_exec(handle_.get(), "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);
+    if (result == SQLITE_OK) return;
+    if (result != SQLITE_BUSY || waited_ms >= kPatienceMs) fail(handle_.get());
+    std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMs));
+  }
 }
 
 std::int64_t Database::last_row() const { return sqlite3_last_insert_rowid(handle_.get()); }

@@ -51,6 +51,8 @@ class Database {
 
   Statement prepare(std::string_view text) { return {handle_.get(), text}; }
   void execute(const char* text);
+  // Changes go to a log beside the file before they go into it, so that readers need not wait for a writer.
+  void log_ahead();
   std::int64_t last_row() const;
 
  private:

@@ -32,8 +32,6 @@ class Sweep {
     find_knee();
     find_edge();
     recommend();
-    series_.points.clear();
-    for (const auto& [_, point] : points_) series_.points.push_back(point);
     return std::move(series_);
   }
 

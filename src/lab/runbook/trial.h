@@ -6,10 +6,12 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "gpu/mac_profile.h"
 #include "lab/resident_set.h"
 #include "lab/run_folder.h"
 #include "lab/runbook/recording.h"
@@ -26,6 +28,7 @@ std::string_view outcome_text(Outcome outcome);
 struct TrialSettings {
   std::vector<std::string> command;                // complete: with Python in front
   std::map<std::string, std::string> environment;  // the Mac to play, fallback
+  std::optional<gpu::MacProfile> mac;              // the same Mac, where one is played
   // A child that records nothing for so long, and computes nothing meanwhile, hangs; one that records nothing for ten
   // times as long hangs, too.
   double hang_seconds = 60;

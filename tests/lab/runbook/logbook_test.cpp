@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
+#include <functional>
 #include <stdexcept>
 
 #include "lab/runbook/scratch_folder.h"
@@ -123,36 +125,53 @@ TEST(Logbook, ARunOfALivingProcessIsNotTaken) {
   for (const int end : {ready[0], ready[1], hold[0]}) ::close(end);
 }
 
-TEST(Logbook, TwoWritersAtOnceLoseNothing) {
-  const ScratchFolder folder;
-  const auto path = folder.path() / "logbook.sqlite";
-  constexpr int kRuns = 20;
-  // Both make the file, too.
+// What `work` does in as many processes as there are, at once; false where one of them could not.
+bool all_at_once(int processes, const std::function<void()>& work) {
   std::vector<pid_t> children;
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < processes; ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
-      int status = 1;
+      int status = 0;
       try {
-        Logbook logbook(path);
-        for (int j = 0; j < kRuns; ++j) {
-          const std::int64_t run = logbook.begin("sweep", std::to_string(::getpid()), {});
-          logbook.put_facts(run, {{"number", j}});
-          logbook.finish(run, Verdict::kGood, {});
-        }
-        status = 0;
-      } catch (const std::exception&) {
+        work();
+      } catch (const std::exception& error) {
+        std::fputs((std::string(error.what()) + "\n").c_str(), stderr);
         status = 2;
       }
       ::_exit(status);
     }
     children.push_back(child);
   }
+  bool all = true;
   for (const pid_t child : children) {
     int status = -1;
     ::waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
+    all = all && status == 0;
   }
+  return all;
+}
+
+TEST(Logbook, ManyMakeTheSameFileAtOnce) {
+  const ScratchFolder folder;
+  for (int round = 0; round < 50; ++round) {
+    const auto path = folder.path() / (std::to_string(round) + ".sqlite");
+    ASSERT_TRUE(all_at_once(4, [&path] { Logbook(path).put_note(0, "note", "made", ""); })) << round;
+    EXPECT_EQ(Logbook(path).notes().size(), 4U);
+  }
+}
+
+TEST(Logbook, TwoWritersAtOnceLoseNothing) {
+  const ScratchFolder folder;
+  const auto path = folder.path() / "logbook.sqlite";
+  constexpr int kRuns = 20;
+  EXPECT_TRUE(all_at_once(2, [&path] {
+    Logbook logbook(path);
+    for (int j = 0; j < kRuns; ++j) {
+      const std::int64_t run = logbook.begin("sweep", std::to_string(::getpid()), {});
+      logbook.put_facts(run, {{"number", j}});
+      logbook.finish(run, Verdict::kGood, {});
+    }
+  }));
   Logbook logbook(path);
   const auto runs = logbook.runs({}, 1000);
   EXPECT_EQ(runs.size(), 2U * kRuns);
