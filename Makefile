@@ -28,7 +28,7 @@ export CCACHE_NOHASHDIR ?= 1
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 
-.PHONY: help run test test-full build cpp-tests bench lint format tidy asan asan-short tsan fuzz fuzz-source fuzz-kernels clean
+.PHONY: help run test test-full build cpp-tests bench lint format tidy asan asan-short tsan fuzz fuzz-source fuzz-bundle fuzz-kernels clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -51,11 +51,13 @@ build/.debian-fuzz: Makefile
 build/.debian-lint: Makefile
 	$(call install_missing,$(DEBIAN_LINT))
 
-# A torch that is already in the environment is kept, whichever build it is.
+# A torch that is already in the environment is kept, whichever build it is. MLX is what `anymps decide` is tried beside;
+# where there is none of it, that test is skipped and says so.
 $(VENV)/.ready: Makefile build/.debian
 	[ -x $(VENV)/bin/python ] || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -c "import torch" 2>/dev/null || $(PIP) install -q $(TORCH_PIP) $(TORCH)
 	$(PIP) install -q "scikit-build-core>=0.10" numpy pyyaml pytest expecttest ruff safetensors lmdb
+	-$(PIP) install -q "mlx[cpu]"
 	@touch $@
 
 build/.installed: $(VENV)/.ready $(SOURCES)
@@ -116,6 +118,7 @@ test-full: test build/registry/.ready ## the above, every genuine kernel, PyTorc
 	PYTHONPATH=build/registry $(VENV)/bin/python tests/compile/models.py --jobs $(JOBS) --table docs/compile-models.tsv
 	$(VENV)/bin/python tests/full/perfetto_page.py
 	$(VENV)/bin/python tests/full/check_page.py
+	ANYMPS_TEST_LAB=all $(VENV)/bin/python -m pytest tests/runbook
 	PYTHONPATH=build/registry $(VENV)/bin/python tests/check/families.py --jobs $(JOBS) --table docs/check-families.tsv
 
 bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
@@ -181,6 +184,13 @@ fuzz-source: build/.debian build/.debian-fuzz ## the compiler of Metal source un
 	$(FUZZ_ENV) build/fuzz/fuzz/metal_source_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=60 -rss_limit_mb=4096 \
 	  -dict=fuzz/metal.dict -print_final_stats=1 -artifact_prefix=build/fuzz/source-finding- build/fuzz/source-corpus \
 	  tests/metal/wrong_programs
+
+fuzz-bundle: build/.debian build/.debian-fuzz ## the reader of handoff bundles under libFuzzer, for FUZZ_SECONDS
+	$(configure_fuzz)
+	cmake --build build/fuzz --target bundle_fuzz
+	mkdir -p build/fuzz/bundle-corpus
+	$(FUZZ_ENV) build/fuzz/fuzz/bundle_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -print_final_stats=1 \
+	  -artifact_prefix=build/fuzz/bundle-finding- build/fuzz/bundle-corpus
 
 fuzz-kernels: $(TESTS)/build.ninja ## KERNELS random kernels on all engines, from SEED on
 	cmake --build $(TESTS) --target kernel_fuzz

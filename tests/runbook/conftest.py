@@ -13,6 +13,8 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "lab"
 class Lab:
     """The runbook's commands, with a logbook of their own."""
 
+    examples = EXAMPLES
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         temporary = folder / "tmp"

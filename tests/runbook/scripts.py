@@ -15,6 +15,7 @@ class Script:
     sweep: int = 0
     profile: int = 0
     decide: int = 0
+    parity: int = 0
     finding: str = ""  # of the profile
     outcome: str = "mps"  # of the decision
 
@@ -28,5 +29,5 @@ SCRIPTS = (
     Script("item_each_step.py", ("--samples", "128", "--batch-size", "8", "--epochs", "10"), profile=1, decide=1,
            finding="waits", outcome="take the waits out of the loop"),
     Script("hangs.py", ("--samples", "16", "--batch-size", "4", "--epochs", "10"), plateau=1, sweep=1, profile=1,
-           decide=1, outcome="cpu"),
+           decide=1, parity=2, outcome="cpu"),
 )  # fmt: skip

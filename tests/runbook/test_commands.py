@@ -120,3 +120,16 @@ def test_a_notebook_has_a_plateau_too(lab):
     document = json.loads(result.stdout)
     assert result.returncode == 1
     assert "study.ipynb[cell 1]" in document["sites"][0]["site"]
+
+
+def test_decide_beside_mlx(lab):
+    pytest.importorskip("mlx.core", reason='pip install "mlx[cpu]" to have MLX beside')
+    sizes = ("--image", "32", "--depth", "1", "--width", "64", "--batch-size", "4")
+    document = lab.document(
+        "decide", "--steps", 4, "--warm-up", 2, "--epochs", 3, "--drift-steps", 2,
+        "--mlx", " ".join([f"python {lab.examples / 'vit_tiny_mlx.py'}", *sizes, "--steps 5"]),
+        script="vit_tiny.py", arguments=(*sizes, "--samples", "32", "--epochs", "10"),
+    )  # fmt: skip
+    candidates = {candidate["name"]: candidate for candidate in document["candidates"]}
+    assert candidates["mlx"]["step_seconds"] > 0
+    assert candidates["mlx"]["simulated"] is False

@@ -1,5 +1,6 @@
 """Every command's verdict on every script of examples/lab. CI takes those that tell most, ANYMPS_TEST_LAB=all all."""
 
+import json
 import os
 
 import pytest
@@ -11,6 +12,8 @@ IN_CI = {
     "sweep": {"vit_tiny.py", "hangs.py"},
     "profile": {"slow_loader.py", "item_each_step.py"},
     "decide": {"lstm_words.py"},
+    "parity": {"item_each_step.py", "hangs.py"},
+    "kept": {"leaks.py"},
 }
 # Only where one is expected: a busy machine can keep a healthy script waiting for so long.
 HANG = {"hangs.py": ("--hang-after", 6)}
@@ -99,3 +102,37 @@ def test_decide(lab, script):
     assert document["simulated"] is True
     mps = next(candidate for candidate in document["candidates"] if candidate["name"] == "mps")
     assert mps["simulated"] is True
+
+
+@chosen("parity")
+def test_parity(lab, script):
+    document = run(lab, "parity", script, "--devices", "cpu,mps", "--no-dropout", "--steps", 4)
+    if script.name == "hangs.py":
+        # The reference itself hangs, so there is nothing to compare with.
+        assert document["verdict"] == "unknown"
+        return
+    assert document["findings"] == []
+    assert any("proves nothing about a Mac" in note for note in document["notes"])
+
+
+@chosen("kept")
+def test_what_is_kept_goes_on(lab, script):
+    """The logbook, the bundle and the page tell the same verdict of a script as the command that judged it."""
+    judged = run(lab, "plateau", script, "--epochs", 4, *of_epochs(script))
+    logged = json.loads(lab.run("log show", "--json", judged["run"]).stdout)["run"]
+    assert logged["verdict"] == judged["verdict"]
+    assert logged["facts"]["torch"]
+
+    bundle = lab.folder / "bundle.tar.zst"
+    packed = lab.document(
+        "handoff pack", "--owner", "the lab", "-o", bundle, script=script.name, arguments=script.arguments
+    )
+    assert packed["verdict"] == "good"
+    assert lab.document("handoff verify", bundle, timeout=300)["verdict"] == "good"
+
+    page = lab.folder / "report.html"
+    result = lab.run("report", "-o", page, judged["run"])
+    assert result.returncode == 0, result.stderr
+    text = page.read_text()
+    assert script.name in text
+    assert judged["verdict"] in text
