@@ -25,6 +25,7 @@ for epoch in range(8):
         model(batch).square().mean().backward()
         optimizer.step()
 """
+LEAKING = TRAINING.replace("    for batch", "    model.kept = [*getattr(model, 'kept', []), torch.ones(16 << 20)]\n    for batch")
 HERE = f"{getpass.getuser()}@127.0.0.1"
 FAILING = "raise SystemExit('the weights are not here')\n"
 
@@ -113,6 +114,15 @@ def test_figures_come_back(smoke, tmp_path):
     # The bundle is there now, and whole; nothing else is left behind.
     assert (tmp_path / "there" / "files" / "train.py").read_text() == TRAINING
     assert not list((tmp_path / "tmp").glob("anymps-*"))
+
+
+def test_memory_that_rises_there(smoke):
+    answer = smoke(LEAKING, "--warm-up", "2", "--steps", "4", "--epochs", "6", "--json")
+    assert answer.returncode == 1, answer.stderr
+    document = json.loads(answer.stdout)
+    assert document["verdict"] == "bad"
+    assert document["plateau"]["holds"] is False
+    assert document["plateau"]["rise_share"] > 0.26
 
 
 def test_a_script_that_fails_there(smoke):

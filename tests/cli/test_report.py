@@ -125,12 +125,13 @@ def test_publishable_with_all_four(call, logbook):
         ([documents.doctor({"matmul device": "yellow"}), documents.plateau()], ["device log"]),
         ([documents.doctor(), documents.plateau(command=["python", "other.py"])], ["memory curve"]),
         ([documents.doctor(), documents.plateau(command=["python3", "train.py", "--epochs", "3"])], []),
+        ([documents.doctor(), documents.plateau() | {"verdict": "bad"}], ["memory curve"]),
         (
             [documents.doctor() | {"facts": {"host": "another"}}, documents.plateau()],
             ["architecture proof", "device log"],
         ),
     ],
-    ids=["nothing", "translated", "no device", "other command", "other batch", "other host"],
+    ids=["nothing", "translated", "no device", "other command", "other batch", "rising", "other host"],
 )
 def test_what_is_missing_is_named_with_its_command(call, logbook, behind, expected):
     documents.put(logbook, *behind, documents.sweep())

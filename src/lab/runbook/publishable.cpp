@@ -51,6 +51,15 @@ Requirement gates_green(std::string name, const FinishedRun* doctor, std::initia
   return requirement;
 }
 
+// Memory that keeps rising ends the run sooner or later, and with it the throughput.
+Requirement flat_curve(const FinishedRun* plateau, const std::string& command) {
+  const std::string again = "anymps plateau -- " + command;
+  if (plateau == nullptr) return {"memory curve", false, "there is no plateau run of this command", again};
+  const std::string verdict = text_in(plateau->document, "verdict");
+  const bool flat = verdict == verdict_text(Verdict::kGood);
+  return {"memory curve", flat, fmt::format("{}, verdict {}", plateau->name, verdict), flat ? "" : again};
+}
+
 bool has_throughput(const FinishedRun& sweep) {
   return std::ranges::any_of(list_in(sweep.document, "series"), [](const json& series) {
     return std::ranges::any_of(list_in(series, "points"), [](const json& point) {
@@ -90,12 +99,7 @@ Publishable judge_throughput(const FinishedRun& sweep, const std::vector<Finishe
     return run.host() == sweep.host() && same_command(run, sweep, argument) &&
            list_in(run.document, "epochs").size() > 1;
   });
-  judged.behind.push_back(
-      plateau != nullptr
-          ? Requirement{"memory curve", true,
-                        fmt::format("{}, verdict {}", plateau->name, text_in(plateau->document, "verdict")), ""}
-          : Requirement{"memory curve", false, "there is no plateau run of this command",
-                        "anymps plateau -- " + command});
+  judged.behind.push_back(flat_curve(plateau, command));
   return judged;
 }
 
