@@ -13,6 +13,8 @@ DEBIAN := build-essential cmake ninja-build ccache git python3-dev python3-venv 
           llvm-19 llvm-19-dev libclang-19-dev systemtap-sdt-dev \
           libsqlite3-dev libarchive-dev libzstd-dev libacl1-dev openssh-client openssh-server
 DEBIAN_LINT := clang-format-19 clang-tidy-19
+# The browser that reports are opened in.
+DEBIAN_TEST := chromium
 DEBIAN_FUZZ := clang-19
 # How long `make fuzz` looks.
 FUZZ_SECONDS ?= 600
@@ -45,6 +47,9 @@ endef
 build/.debian: Makefile
 	$(call install_missing,$(DEBIAN))
 
+build/.debian-test: Makefile
+	$(call install_missing,$(DEBIAN_TEST))
+
 build/.debian-fuzz: Makefile
 	$(call install_missing,$(DEBIAN_FUZZ))
 
@@ -56,7 +61,7 @@ build/.debian-lint: Makefile
 $(VENV)/.ready: Makefile build/.debian
 	[ -x $(VENV)/bin/python ] || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -c "import torch" 2>/dev/null || $(PIP) install -q $(TORCH_PIP) $(TORCH)
-	$(PIP) install -q "scikit-build-core>=0.10" numpy pyyaml pytest expecttest ruff safetensors lmdb
+	$(PIP) install -q "scikit-build-core>=0.10" numpy pyyaml pytest pytest-xdist expecttest ruff safetensors lmdb
 	-$(PIP) install -q "mlx[cpu]"
 	@touch $@
 
@@ -92,10 +97,13 @@ cpp-tests: $(TESTS)/build.ninja build/genuine/.ready ## the C++ tests of the roo
 	$(ASAN) UBSAN_OPTIONS=halt_on_error=1 $(with_genuine) ctest --test-dir $(TESTS) --output-on-failure
 
 # The models go in a process of their own: PyTorch's autograd thread keeps the number of threads that it began with, and
-# sums over another number of threads round differently.
-test: build/.installed cpp-tests ## everything that gates a change
+# sums over another number of threads round differently. The runbook's commands measure, and so go alone; the rest takes
+# the cores there are, a file at a time.
+test: build/.installed build/.debian-test cpp-tests ## everything that gates a change
 	$(VENV)/bin/python -m pytest tests/models tests/threads
-	$(with_genuine) $(VENV)/bin/python -m pytest tests --ignore=tests/models --ignore=tests/threads
+	$(VENV)/bin/python -m pytest tests/runbook
+	$(with_genuine) $(VENV)/bin/python -m pytest --numprocesses=$(JOBS) --dist=loadfile tests \
+	  --ignore=tests/models --ignore=tests/threads --ignore=tests/runbook
 
 # Other people's models for the check. They need no more than these packages beside torch, and pip leaves torch alone.
 build/registry/.ready: Makefile $(VENV)/.ready

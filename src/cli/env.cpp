@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "lab/json_text.h"
 #include "cli/verbs.h"
 #include "cli/version.h"
 #include "gpu/cache_folder.h"
+#include "lab/json_text.h"
 #include "lab/machine.h"
 #include "lab/python.h"
 #include "lab/summary_screen.h"

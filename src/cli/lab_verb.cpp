@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "lab/json_text.h"
 #include "cli/traced_run.h"
 #include "cli/verbs.h"
+#include "lab/json_text.h"
 #include "lab/log.h"
 
 namespace anymps::cli {

@@ -10,10 +10,10 @@
 #include <optional>
 #include <stdexcept>
 
-#include "lab/json_text.h"
 #include "cli/lab_verb.h"
 #include "cli/verbs.h"
 #include "gpu/whole_number.h"
+#include "lab/json_text.h"
 #include "lab/runbook/log_diff.h"
 #include "lab/runbook/log_export.h"
 #include "lab/runbook/log_figures.h"

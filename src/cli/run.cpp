@@ -8,11 +8,11 @@
 #include <optional>
 #include <stdexcept>
 
-#include "lab/json_text.h"
 #include "cli/mac_choice.h"
 #include "cli/traced_run.h"
 #include "cli/verbs.h"
 #include "lab/child.h"
+#include "lab/json_text.h"
 #include "lab/log.h"
 #include "lab/memory_remedies.h"
 #include "lab/python.h"
@@ -42,9 +42,7 @@ lab::ChildResult run_traced(const RunOptions& options, lab::ChildCommand& comman
   return lab::run_child(command, output);
 }
 
-std::string json_of(const lab::RunReport& report) {
-  return lab::json_pages(lab::to_json(report));
-}
+std::string json_of(const lab::RunReport& report) { return lab::json_pages(lab::to_json(report)); }
 
 int run(const RunOptions& options, const std::vector<std::string>& command) {
   if (command.empty()) {

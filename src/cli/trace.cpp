@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "lab/json_text.h"
 #include "cli/mac_choice.h"
 #include "cli/traced_run.h"
 #include "cli/verbs.h"
 #include "lab/child.h"
 #include "lab/chrome_trace.h"
+#include "lab/json_text.h"
 #include "lab/log.h"
 #include "lab/python.h"
 #include "lab/run_folder.h"

@@ -25,7 +25,9 @@ for epoch in range(8):
         model(batch).square().mean().backward()
         optimizer.step()
 """
-LEAKING = TRAINING.replace("    for batch", "    model.kept = [*getattr(model, 'kept', []), torch.ones(16 << 20)]\n    for batch")
+LEAKING = TRAINING.replace(
+    "    for batch", "    model.kept = [*getattr(model, 'kept', []), torch.ones(16 << 20)]\n    for batch"
+)
 HERE = f"{getpass.getuser()}@127.0.0.1"
 FAILING = "raise SystemExit('the weights are not here')\n"
 

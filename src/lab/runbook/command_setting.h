@@ -9,8 +9,8 @@
 namespace anymps::lab {
 
 struct CommandSetting {
-  // "--batch-size"; without a dash in front, a word such as batch_size=64 of the command or, where it has none, a variable
-  // of the environment.
+  // "--batch-size"; without a dash in front, a word such as batch_size=64 of the command or, where it has none, a
+  // variable of the environment.
   std::string name;
 
   // What the command says of it; nothing where it does not.

@@ -24,9 +24,7 @@ std::optional<double> number_in(const json& object, std::string_view name) {
   return std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
-bool flag_in(const json& object, std::string_view name) {
-  return member(object, name) == true;
-}
+bool flag_in(const json& object, std::string_view name) { return member(object, name) == true; }
 
 std::string text_of(const json& value) {
   if (value.is_null()) return {};
@@ -48,9 +46,7 @@ std::string text_member(const json& object, std::string_view name, std::string_v
 
 std::string plain_text(const json& value) { return value.is_string() ? value.get<std::string>() : json_line(value); }
 
-std::string text_in(const json& object, std::string_view name) {
-  return text_of(member(object, name));
-}
+std::string text_in(const json& object, std::string_view name) { return text_of(member(object, name)); }
 
 const json& list_in(const json& object, std::string_view name) {
   static const json none = json::array();

@@ -46,8 +46,7 @@ class Lines {
 
 std::string text_of(const json& value) {
   if (value.is_null()) return "-";
-  std::string text =
-      value.is_string() ? value.get<std::string>() : json_line(value);
+  std::string text = value.is_string() ? value.get<std::string>() : json_line(value);
   // A bundle's texts are a stranger's: nothing in them moves the cursor.
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';

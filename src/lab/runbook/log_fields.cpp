@@ -72,9 +72,8 @@ std::string apps_text(const json& apps) {
 std::string mounts_text(const json& mounts) {
   std::string text;
   for (const json& mount : mounts) {
-    text +=
-        fmt::format("{}{} on {}{}", text.empty() ? "" : ", ", text_member(mount, "name", "?"),
-                    text_member(mount, "type", "an unknown mount"), flag_in(mount, "network") ? " (network)" : "");
+    text += fmt::format("{}{} on {}{}", text.empty() ? "" : ", ", text_member(mount, "name", "?"),
+                        text_member(mount, "type", "an unknown mount"), flag_in(mount, "network") ? " (network)" : "");
   }
   return text.empty() ? "none" : text;
 }

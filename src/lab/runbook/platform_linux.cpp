@@ -15,9 +15,9 @@
 #include <system_error>
 #include <utility>
 
-#include "lab/file_text.h"
 #include "gpu/machine_memory.h"
 #include "gpu/whole_number.h"
+#include "lab/file_text.h"
 #include "lab/runbook/platform_text.h"
 
 namespace anymps::lab {

@@ -35,8 +35,8 @@ const std::map<std::string, Take, std::less<>>& takers() {
          process.pid = static_cast<std::int64_t>(number(event, "pid"));
          process.is_main = text_member(event, "role") == "main";
        }},
-      {"fact",
-       [](RecordedProcess& process, const json& event) { process.facts[text_member(event, "k")] = event.value("v", json()); }},
+      {"fact", [](RecordedProcess& process,
+                  const json& event) { process.facts[text_member(event, "k")] = event.value("v", json()); }},
       {"loader", [](RecordedProcess& process, const json& event) { process.loaders.push_back(event); }},
       {"step",
        [](RecordedProcess& process, const json& event) {
@@ -63,9 +63,10 @@ const std::map<std::string, Take, std::less<>>& takers() {
       {"use", [](RecordedProcess& process, const json& event) { process.uses.push_back(event); }},
       {"value",
        [](RecordedProcess& process, const json& event) {
-         process.values.push_back({text_member(event, "what"), text_member(event, "name"), text_member(event, "kind"), number(event, "step"),
-                                   text_member(event, "dtype"), text_member(event, "kept"), number(event, "count"),
-                                   number(event, "offset"), event.value("shape", json::array())});
+         process.values.push_back({text_member(event, "what"), text_member(event, "name"), text_member(event, "kind"),
+                                   number(event, "step"), text_member(event, "dtype"), text_member(event, "kept"),
+                                   number(event, "count"), number(event, "offset"),
+                                   event.value("shape", json::array())});
        }},
       {"loss",
        [](RecordedProcess& process, const json& event) {
@@ -77,7 +78,8 @@ const std::map<std::string, Take, std::less<>>& takers() {
          process.losses.push_back({number(event, "step"), loss, text_member(event, "dtype")});
        }},
       {"module", [](RecordedProcess& process, const json& event) { process.modules.push_back(event); }},
-      {"error", [](RecordedProcess& process, const json& event) { process.errors.push_back(text_member(event, "text")); }},
+      {"error",
+       [](RecordedProcess& process, const json& event) { process.errors.push_back(text_member(event, "text")); }},
       {"window",
        [](RecordedProcess& process, const json& event) {
          const bool begins = text_member(event, "edge") == "begin";

@@ -17,8 +17,8 @@
 #include <iterator>
 #include <utility>
 
-#include "lab/file_text.h"
 #include "lab/child.h"
+#include "lab/file_text.h"
 #include "lab/runbook/quiet_child.h"
 #include "lab/runbook/session.h"
 

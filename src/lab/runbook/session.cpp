@@ -4,8 +4,8 @@
 #include <span>
 #include <utility>
 
-#include "lab/json_text.h"
 #include "gpu/sha256.h"
+#include "lab/json_text.h"
 #include "lab/log.h"
 #include "lab/runbook/circumstances.h"
 

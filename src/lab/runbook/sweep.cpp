@@ -26,6 +26,7 @@ class Sweep {
 
   SweepSeries run() {
     double_up();
+    if (!smallest_bad_) approach_edge();
     if (smallest_bad_) narrow();
     for (const auto& [_, point] : points_) series_.points.push_back(point);
     if (good_.empty()) return std::move(series_);
@@ -37,7 +38,12 @@ class Sweep {
 
  private:
   const SweepPoint& at(std::uint64_t batch, std::uint64_t steps) {
-    const SweepPoint point = measure_(batch, steps);
+    SweepPoint point = measure_(batch, steps);
+    if (point.ran() && bounds_.swaps_at > 0 && point.peak_bytes > bounds_.swaps_at) {
+      point.outcome = "would swap";
+      point.why =
+          fmt::format("it took {}, and the Mac has {}", human_bytes(point.peak_bytes), human_bytes(bounds_.swaps_at));
+    }
     points_[batch] = point;
     if (point.ran()) {
       good_[batch] = point;
@@ -98,6 +104,21 @@ class Sweep {
     }
   }
 
+  // The last batch that is to fit, by the line through what ran.
+  std::optional<std::uint64_t> expected_edge() const {
+    return limit() > 0 ? peak_line().largest_within(static_cast<double>(limit())) : std::nullopt;
+  }
+
+  // Where a Mac swaps before PyTorch refuses, nothing fails at the edge, and doubling may end below it because this
+  // machine has not the memory for twice as much. What is a little below the edge may well run here.
+  void approach_edge() {
+    if (good_.size() < 2) return;
+    const auto edge = expected_edge();
+    if (!edge) return;
+    const auto batch = static_cast<std::uint64_t>((1 - settings_.narrow / 2) * static_cast<double>(*edge));
+    if (batch > good_.rbegin()->first && batch <= settings_.to && too_much(batch).empty()) at(batch, settings_.steps);
+  }
+
   void narrow() {
     if (good_.empty()) return;
     while (true) {
@@ -143,17 +164,19 @@ class Sweep {
                                           points_.at(*smallest_bad_).outcome)}};
       return;
     }
-    const std::optional<std::uint64_t> within =
-        limit() > 0 ? peak_line().largest_within(static_cast<double>(limit())) : std::nullopt;
-    if (!within || (*within < largest && !not_tried_)) return;
+    const auto expected = expected_edge();
+    if (!expected || (*expected < largest && !not_tried_)) return;
     const BatchLine line = peak_line();
-    series_.edge = {{"largest_good", std::max(largest, *within)},
-                    {"smallest_bad", nullptr},
-                    {"extrapolated", true},
-                    {"why", fmt::format("not run: memory grows by {} a sample from {}, and meets {} there ({} ran)",
-                                        human_bytes(static_cast<std::uint64_t>(line.per_sample)),
-                                        human_bytes(static_cast<std::uint64_t>(std::max(0.0, line.base))),
-                                        human_bytes(limit()), largest)}};
+    const std::string growth = fmt::format(
+        "memory grows by {} a sample from {}, and meets {}", human_bytes(static_cast<std::uint64_t>(line.per_sample)),
+        human_bytes(static_cast<std::uint64_t>(std::max(0.0, line.base))), human_bytes(limit()));
+    const bool reached = static_cast<double>(*expected) <= (1 + settings_.narrow) * static_cast<double>(largest);
+    series_.edge = {
+        {"largest_good", reached ? largest : *expected},
+        {"smallest_bad", nullptr},
+        {"extrapolated", !reached},
+        {"why", reached ? fmt::format("batch {} ran; {} at {}", largest, growth, std::max(largest, *expected))
+                        : fmt::format("not run: {} there ({} ran)", growth, largest)}};
   }
 
   bool leaves_margin(const SweepPoint& point) const {

@@ -92,6 +92,29 @@ TEST(Sweep, AMacSwapsBeforePyTorchRefuses) {
   EXPECT_NEAR(series.edge["largest_good"].get<double>(), 200, 2);
 }
 
+TEST(Sweep, WhatWouldSwapIsBeyondTheEdge) {
+  Program program(1010 * kMega);
+  SweepBounds bounds;
+  bounds.swaps_at = 210 * kMega;
+  SweepSettings settings;
+  settings.narrow = 0;
+  const SweepSeries series = swept(program, settings, bounds);
+  EXPECT_EQ(series.edge["largest_good"], 200);
+  EXPECT_EQ(series.edge["smallest_bad"], 201);
+  for (const SweepPoint& point : series.points) EXPECT_EQ(point.outcome, point.batch > 200 ? "would swap" : "ran");
+}
+
+TEST(Sweep, GoesUpToTheEdgeWhereTwiceAsMuchIsTooMuchForThisMachine) {
+  Program program(1010 * kMega);
+  SweepBounds bounds;
+  bounds.swaps_at = 210 * kMega;
+  bounds.free_bytes = 400 * kMega;  // enough for the edge, and not for a batch of 256
+  const SweepSeries series = swept(program, {}, bounds);
+  EXPECT_FALSE(series.edge["extrapolated"].get<bool>());
+  EXPECT_EQ(series.edge["largest_good"], 194);
+  EXPECT_TRUE(series.edge["smallest_bad"].is_null());
+}
+
 TEST(Sweep, NothingIsRecommendedWhereNothingRuns) {
   Program program(kMega);
   const SweepSeries series = swept(program);
