@@ -30,7 +30,7 @@ export CCACHE_NOHASHDIR ?= 1
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 
-.PHONY: help run test test-full build cpp-tests bench lint format tidy asan asan-short tsan fuzz fuzz-source fuzz-bundle fuzz-kernels clean
+.PHONY: help run test test-full build cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz fuzz-source fuzz-bundle fuzz-kernels clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -166,10 +166,19 @@ asan-short: build/.debian ## the same of the rooms below Metal kernels
 	cmake --build build/asan-short --target gpu_tests lab_tests
 	$(ASAN) UBSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/asan-short --output-on-failure
 
+define configure_tsan
+cmake -S . -B build/tsan -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_WITH_METAL=OFF -DANYMPS_BUILD_TESTS=ON -DANYMPS_SANITIZE=thread >/dev/null
+endef
+
 tsan: build/.debian ## the C++ tests under ThreadSanitizer
-	cmake -S . -B build/tsan -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_WITH_METAL=OFF -DANYMPS_BUILD_TESTS=ON -DANYMPS_SANITIZE=thread >/dev/null
+	$(configure_tsan)
 	cmake --build build/tsan --target gpu_tests lab_tests
 	TSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/tsan --output-on-failure
+
+tsan-short: build/.debian ## the same of the room where threads meet, src/gpu
+	$(configure_tsan)
+	cmake --build build/tsan --target gpu_tests
+	TSAN_OPTIONS=halt_on_error=1 build/tsan/tests/gpu_tests --gtest_brief=1
 
 # New inputs go to build/fuzz/corpus, so that a later run begins where this one ended; a finding to build/fuzz/finding-*.
 define configure_fuzz
