@@ -61,7 +61,7 @@ build/.debian-lint: Makefile
 $(VENV)/.ready: Makefile build/.debian
 	[ -x $(VENV)/bin/python ] || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -c "import torch" 2>/dev/null || $(PIP) install -q $(TORCH_PIP) $(TORCH)
-	$(PIP) install -q "scikit-build-core>=0.10" numpy pyyaml pytest pytest-xdist expecttest ruff safetensors lmdb
+	$(PIP) install -q "scikit-build-core>=0.10" numpy pyyaml pytest expecttest ruff safetensors lmdb
 	-$(PIP) install -q "mlx[cpu]"
 	@touch $@
 
@@ -97,13 +97,10 @@ cpp-tests: $(TESTS)/build.ninja build/genuine/.ready ## the C++ tests of the roo
 	$(ASAN) UBSAN_OPTIONS=halt_on_error=1 $(with_genuine) ctest --test-dir $(TESTS) --output-on-failure
 
 # The models go in a process of their own: PyTorch's autograd thread keeps the number of threads that it began with, and
-# sums over another number of threads round differently. The runbook's commands measure, and so go alone; the rest takes
-# the cores there are, a file at a time.
+# sums over another number of threads round differently.
 test: build/.installed build/.debian-test cpp-tests ## everything that gates a change
 	$(VENV)/bin/python -m pytest tests/models tests/threads
-	$(VENV)/bin/python -m pytest tests/runbook
-	$(with_genuine) $(VENV)/bin/python -m pytest --numprocesses=$(JOBS) --dist=loadfile tests \
-	  --ignore=tests/models --ignore=tests/threads --ignore=tests/runbook
+	$(with_genuine) $(VENV)/bin/python -m pytest tests --ignore=tests/models --ignore=tests/threads
 
 # Other people's models for the check. They need no more than these packages beside torch, and pip leaves torch alone.
 build/registry/.ready: Makefile $(VENV)/.ready
