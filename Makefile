@@ -11,7 +11,8 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 DEBIAN := build-essential cmake ninja-build ccache git python3-dev python3-venv valgrind \
           libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libgtest-dev \
           llvm-19 llvm-19-dev libclang-19-dev systemtap-sdt-dev \
-          libsqlite3-dev libarchive-dev libzstd-dev libacl1-dev openssh-client openssh-server
+          libsqlite3-dev libarchive-dev libzstd-dev libacl1-dev openssh-client openssh-server \
+          liblmdb-dev libpng-dev zlib1g-dev libturbojpeg0-dev libwebp-dev
 DEBIAN_LINT := clang-format-19 clang-tidy-19
 # The browser that reports are opened in.
 DEBIAN_TEST := chromium
@@ -61,7 +62,7 @@ build/.debian-lint: Makefile
 $(VENV)/.ready: Makefile build/.debian
 	[ -x $(VENV)/bin/python ] || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -c "import torch" 2>/dev/null || $(PIP) install -q $(TORCH_PIP) $(TORCH)
-	$(PIP) install -q "scikit-build-core>=0.10" numpy pyyaml pytest expecttest ruff safetensors lmdb
+	$(PIP) install -q "scikit-build-core>=0.10" numpy pyyaml pytest expecttest ruff safetensors lmdb pillow
 	-$(PIP) install -q "mlx[cpu]"
 	@touch $@
 

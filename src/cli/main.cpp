@@ -81,6 +81,7 @@ int run(const std::vector<std::string>& words) {
   add_profile(app, chosen);
   add_decide(app, chosen);
   add_metal(app, chosen);
+  add_sr(app, chosen);
   add_doctor(app, chosen);
   add_log(app, chosen);
   add_report(app, chosen);
@@ -121,6 +122,7 @@ int main(int argc, char** argv) {
     if (!words.empty() && words.front() == anymps::lab::kMetalChild) {
       return anymps::lab::metal_child({words.begin() + 1, words.end()});
     }
+    if (!words.empty() && words.front() == "sr") return anymps::cli::run_sr({words.begin() + 1, words.end()});
     return anymps::cli::run(words);
   } catch (const std::exception& error) {
     anymps::lab::log().error(error.what());

@@ -27,6 +27,9 @@ void add_trace(CLI::App& app, Action& chosen);
 void add_replay(CLI::App& app, Action& chosen);
 void add_coverage(CLI::App& app, Action& chosen);
 void add_size(CLI::App& app, Action& chosen);
+void add_sr(CLI::App& app, Action& chosen);
+// `anymps sr WORDS`: starts the program that has it, which reads the words itself.
+int run_sr(const std::vector<std::string>& words);
 void add_parity(CLI::App& app, Action& chosen);
 void add_handoff(CLI::App& app, Action& chosen);
 void add_macs(CLI::App& app, Action& chosen);

@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "cli/verbs.h"
+#include "lab/child.h"
+#include "lab/log.h"
+#include "lab/python.h"
+
+namespace anymps::cli {
+namespace {
+
+// Where the wheel has put it: beside the package that this environment's Python finds.
+std::filesystem::path program() {
+  constexpr const char* kQuestion =
+      "import importlib.util as u; s = u.find_spec('anymps'); print(s.submodule_search_locations[0] if s else '')";
+  const lab::ChildResult answer =
+      lab::run_child({{lab::find_python(), "-c", kQuestion}, {}}, lab::ChildOutput::kCapture);
+  const std::string folder = answer.output.substr(0, answer.output.find('\n'));
+  return folder.empty() ? std::filesystem::path() : std::filesystem::path(folder) / "bin" / "anymps-sr";
+}
+
+int sr(const std::vector<std::string>& words) {
+  const char* named = std::getenv("ANYMPS_SR_EXECUTABLE");
+  const std::filesystem::path path = named != nullptr ? std::filesystem::path(named) : program();
+  if (!std::filesystem::exists(path)) {
+    lab::log().error("anymps-sr is not in this environment; it comes with the wheel that was built with PyTorch");
+    return kUsageError;
+  }
+  std::vector<std::string> all = {path.string()};
+  all.insert(all.end(), words.begin(), words.end());
+  std::vector<char*> arguments;
+  for (std::string& word : all) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execv(path.c_str(), arguments.data());
+  lab::log().error("{}: {}", path.string(), std::strerror(errno));
+  return kUsageError;
+}
+
+}  // namespace
+
+void add_sr(CLI::App& app, Action& chosen) {
+  CLI::App* verb = app.add_subcommand("sr", "Super-resolution: pack pictures, train a network, enlarge others");
+  verb->callback([&chosen] { chosen = [](const std::vector<std::string>&) { return run_sr({}); }; });
+}
+
+int run_sr(const std::vector<std::string>& words) { return sr(words); }
+
+}  // namespace anymps::cli

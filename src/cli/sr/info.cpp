@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/sr/interrupt.h"
+#include "cli/sr/verbs.h"
+#include "lab/json_text.h"
+#include "lab/runbook/progress.h"
+#include "lab/said.h"
+#include "lab/summary_screen.h"
+#include "superres/store.h"
+
+namespace anymps::cli::sr {
+namespace {
+
+struct Options {
+  std::string database;
+  bool json = false;
+  bool quiet = false;
+};
+
+int info(const Options& options) {
+  const superres::Store store = superres::Store::open(options.database);
+  const std::vector<superres::Source> sources = store.sources();
+  std::size_t skipped = 0;
+  for (const superres::Source& source : sources) skipped += source.error.empty() ? 0 : 1;
+  if (options.json) {
+    auto errors = nlohmann::json::object();
+    for (const superres::Source& source : sources) {
+      if (!source.error.empty()) errors[source.name] = source.error;
+    }
+    std::cout << lab::json_pages({{"pairs", store.size()},
+                                  {"files", sources.size()},
+                                  {"skipped", errors},
+                                  {"settings", store.settings()},
+                                  {"map_bytes", store.map_bytes()},
+                                  {"disk_bytes", store.disk_bytes()}});
+    return 0;
+  }
+  fmt::print("{} pairs of {} files ({} skipped), {} on disk in a map of {}\n", store.size(), sources.size(), skipped,
+             lab::human_bytes(store.disk_bytes()), lab::human_bytes(store.map_bytes()));
+  for (const auto& [name, value] : store.settings().items()) fmt::print("  {:<13} {}\n", name, value.dump());
+  return 0;
+}
+
+int verify(const Options& options) {
+  const superres::Store store = superres::Store::open(options.database);
+  const std::atomic<bool>& stop = stop_on_interrupt();
+  lab::Progress progress("sr verify", !options.quiet);
+  std::vector<std::string> faults;
+  for (std::uint64_t i = 0; i < store.size() && !stop; ++i) {
+    progress.at(static_cast<double>(i) / static_cast<double>(store.size()), fmt::format("pair {}", i));
+    try {
+      store.at(i);
+    } catch (const superres::StoreError& error) {
+      faults.emplace_back(error.what());
+    }
+  }
+  progress.clear();
+  if (stop) {
+    lab::say_warning("interrupted");
+    return kUsageError;
+  }
+  for (const std::string& fault : faults) lab::say_error(fault);
+  if (options.json) {
+    std::cout << lab::json_pages({{"pairs", store.size()}, {"faults", faults}});
+  } else {
+    fmt::print("{} pairs, {} damaged\n", store.size(), faults.size());
+  }
+  return faults.empty() ? 0 : kBad;
+}
+
+void add(CLI::App& app, Action& chosen, const char* name, const char* what, int (*run)(const Options&)) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand(name, what);
+  verb->add_option("DB", options->database, "What anymps sr pack made")->required()->type_name("FILE");
+  verb->add_flag("--json", options->json, "Print one JSON document");
+  verb->add_flag("--quiet", options->quiet, "No progress bar");
+  verb->callback([options, &chosen, run] { chosen = [options, run] { return run(*options); }; });
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Action& chosen) { add(app, chosen, "info", "Tell what a database holds", info); }
+
+void add_verify(CLI::App& app, Action& chosen) {
+  add(app, chosen, "verify", "Check every pair of a database by its checksum", verify);
+}
+
+}  // namespace anymps::cli::sr

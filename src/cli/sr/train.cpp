@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/sr/device.h"
+#include "cli/sr/interrupt.h"
+#include "cli/sr/verbs.h"
+#include "lab/json_text.h"
+#include "lab/runbook/progress.h"
+#include "lab/said.h"
+#include "superres/largest_batch.h"
+#include "superres/training.h"
+#include "superres/training_log.h"
+
+namespace anymps::cli::sr {
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+  std::string data;
+  std::string folder;
+  std::string config;
+  std::string device = "mps";
+  json given = json::object();  // as in the config file
+  superres::DeviceWishes wishes;
+  std::uint64_t log_every = 10;
+  bool json_output = false;
+  bool quiet = false;
+};
+
+superres::TrainingOptions training_options(const Options& options) {
+  superres::TrainingOptions training;
+  if (!options.config.empty()) {
+    std::ifstream file(options.config);
+    const json read = json::parse(file, nullptr, false, /*ignore_comments=*/true);
+    if (!file || read.is_discarded()) throw std::invalid_argument(options.config + ": it is no JSON");
+    try {
+      training.update(read);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(fmt::format("{}: {}", options.config, error.what()));
+    }
+  }
+  training.update(options.given);
+  training.check();
+  return training;
+}
+
+json line_of(const superres::Validation& validation) {
+  return {{"psnr", validation.psnr}, {"ssim", validation.ssim}, {"bicubic_psnr", validation.bicubic_psnr}};
+}
+
+class TrainCommand {
+ public:
+  explicit TrainCommand(const Options& options)
+      : options_(options),
+        settings_(training_options(options)),
+        store_(superres::Store::open(options.data)),
+        policy_(superres::training_policy(device_named(options.device), settings_.network.upsampler, options.wishes)) {
+    const int packed = store_.settings().value("scale", 0);
+    if (packed != settings_.network.scale) {
+      throw std::invalid_argument(fmt::format("{}: it was packed for scale {}, and the network is for {}", options.data,
+                                              packed, settings_.network.scale));
+    }
+  }
+
+  int run() {
+    superres::Training training(settings_, policy_, store_, options_.folder);
+    superres::TrainingLog log(options_.folder, training.step());
+    for (const std::string& reason : policy_.reasons) lab::say_info(fmt::format("{}: {}", options_.device, reason));
+    for (const std::string& variable : superres::mps_variables()) lab::say_info(variable);
+    lab::say_info(
+        fmt::format("training {} for {} steps, {}", settings_.network.kind, settings_.steps, training.beginning()));
+    log.add({{"step", training.step()},
+             {"event", "begin"},
+             {"device", options_.device},
+             {"policy", policy_.reasons},
+             {"variables", superres::mps_variables()},
+             {"settings", settings_.to_json()}});
+    lab::Progress progress("sr train", !options_.quiet);
+    superres::Validation last = train(training, log, progress);
+    progress.clear();
+    log.write_page(fmt::format("{}, scale {}", settings_.network.kind, settings_.network.scale));
+    const bool done = training.is_done();
+    if (!done)
+      lab::say_warning(
+          fmt::format("stopped at step {} and saved; the same command goes on from there", training.step()));
+    if (options_.json_output) {
+      json document = line_of(last);
+      document.update({{"step", training.step()}, {"done", done}, {"model", options_.folder + "/model.safetensors"}});
+      std::cout << lab::json_pages(document);
+    } else if (done) {
+      fmt::print("PSNR {:.2f} dB (bicubic {:.2f}), SSIM {:.4f}, {}/model.safetensors\n", last.psnr, last.bicubic_psnr,
+                 last.ssim, options_.folder);
+    }
+    return done ? 0 : kBad;
+  }
+
+ private:
+  superres::Validation train(superres::Training& training, superres::TrainingLog& log, lab::Progress& progress) {
+    const std::atomic<bool>& stop = stop_on_interrupt();
+    superres::Validation last;
+    if (training.is_done()) return training.validate();
+    while (!training.is_done() && !stop) {
+      const superres::StepReport report = stepped(training);
+      const auto share = static_cast<double>(report.step) / static_cast<double>(settings_.steps);
+      progress.at(share, fmt::format("step {} of {}, loss {:.4f}", report.step, settings_.steps, report.loss));
+      if (report.step % options_.log_every == 0 || training.is_done()) {
+        log.add({{"step", report.step},
+                 {"loss", report.loss},
+                 {"learning_rate", report.learning_rate},
+                 {"seconds", report.seconds},
+                 {"input_seconds", report.input_seconds}});
+      }
+      if (report.step % settings_.validate_every == 0 || training.is_done()) {
+        last = training.validate();
+        json line = line_of(last);
+        line["step"] = report.step;
+        log.add(line);
+      }
+      if (report.step % settings_.checkpoint_every == 0 && !training.is_done()) training.save_checkpoint();
+    }
+    training.save_checkpoint();
+    training.save_model();
+    return last;
+  }
+
+  superres::StepReport stepped(superres::Training& training) {
+    try {
+      return training.take_step();
+    } catch (const std::exception& error) {
+      if (!superres::is_out_of_memory(error)) throw;
+      out_of_memory_ = error.what();
+    }
+    // Beyond the handler, so that what the failed step held is free.
+    throw_too_large(training);
+  }
+
+  [[noreturn]] void throw_too_large(const superres::Training& training) {
+    superres::TrainingOptions probed = settings_;
+    probed.network.upsampler = policy_.upsampler;
+    const std::uint64_t kept = training.step();
+    const auto fits = superres::largest_batch(probed, policy_);
+    throw std::runtime_error(
+        fmt::format("a batch of {} does not fit into the device's memory; {}. What was saved is at step {} at most. {}",
+                    settings_.data.batch, fits ? fmt::format("the largest that fits is {}", *fits) : "not even 1 does",
+                    kept, out_of_memory_.substr(0, out_of_memory_.find('\n'))));
+  }
+
+  const Options& options_;
+  superres::TrainingOptions settings_;
+  superres::Store store_;
+  superres::DevicePolicy policy_;
+  std::string out_of_memory_;
+};
+
+// An option whose value goes where the config file has it.
+template <typename Value>
+void add_setting(CLI::App& verb, const std::shared_ptr<Options>& options, const char* flag,
+                 const json::json_pointer& place, const char* what) {
+  verb.add_option_function<Value>(flag, [options, place](const Value& value) { options->given[place] = value; }, what);
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("train", "Train a network on a database");
+  verb->add_option("--data", options->data, "What anymps sr pack made")->required()->type_name("DB");
+  verb->add_option("--out", options->folder, "The folder of this training; one that is there is gone on with")
+      ->required()
+      ->type_name("FOLDER");
+  verb->add_option("--device", options->device, "cpu, mps or cuda")->capture_default_str();
+  verb->add_option("--config", options->config, "Settings as JSON; what is said here goes before")->type_name("FILE");
+  const auto at = [](const char* text) { return json::json_pointer(text); };
+  add_setting<int>(*verb, options, "--scale", at("/network/scale"), "2, 3 or 4 (2)");
+  add_setting<std::uint64_t>(*verb, options, "--steps", at("/steps"), "Steps in all (1000)");
+  add_setting<std::string>(*verb, options, "--network", at("/network/kind"), "edsr, plksr or realplksr (edsr)");
+  add_setting<std::string>(*verb, options, "--upsampler", at("/network/upsampler"),
+                           "pixelshuffle or dysample (pixelshuffle)");
+  add_setting<int>(*verb, options, "--batch", at("/batch"), "Crops in a batch (16)");
+  add_setting<int>(*verb, options, "--crop", at("/crop"), "Side of a crop at low resolution (48)");
+  add_setting<std::uint64_t>(*verb, options, "--seed", at("/seed"), "Of weights and crops (0)");
+  verb->add_option("--workers", options->wishes.workers, "Threads that read ahead (by the device's policy)");
+  verb->add_option("--pin-memory", options->wishes.pin_memory, "true or false (by the device's policy)");
+  verb->add_option("--use-amp", options->wishes.amp, "true or false (by the device's policy)");
+  verb->add_flag("--keep-dysample", options->wishes.keep_dysample, "Train DySample on mps all the same");
+  verb->add_option("--log-every", options->log_every, "Steps between two lines of the log")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_flag("--json", options->json_output, "Print one JSON document at the end");
+  verb->add_flag("--quiet", options->quiet, "No progress bar");
+  verb->footer(
+      R"(Ctrl-C saves; the same command goes on from there, to the bit. In the folder: model.safetensors (the average of the
+weights), checkpoint.safetensors, log.jsonl, curves.html. What the device changes is told with its reason.
+A config file has the other settings: network.{kind, scale, upsampler, width, blocks, kernel}, optimizer, learning_rate,
+last_learning_rate, warm_up, weight_decay, ema, clip, accumulate, checkpointing, frequency, validation, validate_every,
+checkpoint_every.
+Status: 0 trained to the end, 1 interrupted and saved, 2 it could not run.
+
+Examples:
+  anymps sr train --data train.lmdb --scale 2 --steps 20000 --out runs/edsr
+  anymps sr train --data train.lmdb --device cpu --network plksr --upsampler dysample --out runs/plksr
+)");
+  verb->callback([options, &chosen] { chosen = [options] { return TrainCommand(*options).run(); }; });
+}
+
+}  // namespace anymps::cli::sr

@@ -1,0 +1,167 @@
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "cli/sr/device.h"
+#include "cli/sr/interrupt.h"
+#include "cli/sr/verbs.h"
+#include "lab/runbook/progress.h"
+#include "lab/said.h"
+#include "superres/enlarge.h"
+#include "superres/image_file.h"
+#include "superres/largest_batch.h"
+#include "superres/model_file.h"
+#include "superres/pack.h"
+#include "superres/png_codec.h"
+#include "superres/whole_file.h"
+
+namespace anymps::cli::sr {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string model;
+  std::string input;
+  std::string output;
+  std::string device = "mps";
+  int scale = 0;
+  int tile = 0;
+  bool overwrite = false;
+  bool quiet = false;
+};
+
+constexpr int kFirstTile = 512;
+constexpr int kSmallestTile = 32;
+
+struct Job {
+  fs::path from;
+  fs::path to;
+};
+
+// A file becomes a file, or goes into a folder that is there; a folder becomes a folder.
+std::vector<Job> jobs_of(const Options& options) {
+  const fs::path input = options.input;
+  const fs::path output = options.output;
+  std::vector<Job> jobs;
+  if (fs::is_directory(input)) {
+    for (const std::string& name : superres::pictures_in(input)) {
+      // Two pictures may differ by their endings alone.
+      jobs.push_back({input / name, (output / name).string() + (fs::path(name).extension() == ".png" ? "" : ".png")});
+    }
+    if (jobs.empty()) throw std::invalid_argument(options.input + ": it has no PNG, JPEG or WebP");
+    return jobs;
+  }
+  if (!fs::exists(input)) throw std::invalid_argument(options.input + ": there is no such file");
+  if (fs::is_directory(output)) return {{input, output / input.filename().replace_extension(".png")}};
+  if (output.extension() != ".png") throw std::invalid_argument(options.output + ": pictures are written as .png");
+  return {{input, output}};
+}
+
+class UpscaleCommand {
+ public:
+  explicit UpscaleCommand(const Options& options) : options_(options), device_(device_named(options.device)) {
+    network_ = superres::load_model(options.model, network_options_);
+    if (options.scale != 0 && options.scale != network_options_.scale) {
+      throw std::invalid_argument(fmt::format("{}: it is a model for scale {}, and --scale says {}", options.model,
+                                              network_options_.scale, options.scale));
+    }
+    network_->to(device_);
+    tile_ = options.tile;
+  }
+
+  int run() {
+    const std::vector<Job> jobs = jobs_of(options_);
+    const std::atomic<bool>& stop = stop_on_interrupt();
+    lab::Progress progress("sr upscale", !options_.quiet);
+    std::size_t failed = 0;
+    std::size_t done = 0;
+    for (const Job& job : jobs) {
+      if (stop) break;
+      if (fs::exists(job.to) && !options_.overwrite) {
+        progress.clear();
+        lab::say_error(fmt::format("{}: it is there already; --overwrite writes it anew", job.to.string()));
+        ++failed;
+      } else if (!one(job, done, jobs.size(), progress)) {
+        ++failed;
+      }
+      ++done;
+    }
+    progress.clear();
+    if (stop) lab::say_warning(fmt::format("interrupted; {} of {} pictures are done", done, jobs.size()));
+    if (failed == jobs.size()) return kUsageError;
+    return failed > 0 || done < jobs.size() ? kBad : 0;
+  }
+
+ private:
+  bool one(const Job& job, std::size_t before, std::size_t all, lab::Progress& progress) {
+    try {
+      const superres::Image image = superres::read_image(job.from);
+      const superres::Image made = enlarged(image, [&](std::size_t done, std::size_t tiles) {
+        const double share = static_cast<double>(done) / static_cast<double>(tiles);
+        progress.at((static_cast<double>(before) + share) / static_cast<double>(all), job.from.filename().string());
+      });
+      if (job.to.has_parent_path()) fs::create_directories(job.to.parent_path());
+      const std::vector<std::uint8_t> png = superres::encode_png(made);
+      superres::write_whole(job.to, {reinterpret_cast<const char*>(png.data()), png.size()});
+      return true;
+    } catch (const superres::ImageError& error) {
+      progress.clear();
+      lab::say_error(fmt::format("{}: {}", job.from.string(), error.what()));
+      return false;
+    }
+  }
+
+  // Smaller tiles until one fits; the next picture begins with what fitted.
+  superres::Image enlarged(const superres::Image& image, const superres::TileProgress& progress) {
+    if (tile_ == 0) tile_ = kFirstTile;
+    while (true) {
+      try {
+        return superres::enlarged_image(*network_, image, network_options_.scale, device_, {tile_, network_->reach()},
+                                        progress);
+      } catch (const std::exception& error) {
+        if (!superres::is_out_of_memory(error) || tile_ <= kSmallestTile) throw;
+        tile_ /= 2;
+        lab::say_info(fmt::format("memory is short: tiles of {} pixels", tile_));
+      }
+    }
+  }
+
+  const Options& options_;
+  c10::Device device_;
+  superres::NetworkOptions network_options_;
+  std::shared_ptr<superres::Network> network_;
+  int tile_ = 0;
+};
+
+}  // namespace
+
+void add_upscale(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("upscale", "Enlarge pictures with a model");
+  verb->add_option("MODEL", options->model, "Weights: .safetensors or .pth")->required()->type_name("FILE");
+  verb->add_option("INPUT", options->input, "A picture, or a folder of them")->required()->type_name("PATH");
+  verb->add_option("OUT", options->output, "The picture, or the folder")->required()->type_name("PATH");
+  verb->add_option("--device", options->device, "cpu, mps or cuda")->capture_default_str();
+  verb->add_option("--scale", options->scale, "Refuse a model for another scale");
+  verb->add_option("--tile", options->tile, "Side of the tiles at low resolution (by the memory there is)")
+      ->check(CLI::Range(kSmallestTile, 1 << 16));
+  verb->add_flag("--overwrite", options->overwrite, "Write pictures anew that are there already");
+  verb->add_flag("--quiet", options->quiet, "No progress bar");
+  verb->footer(
+      R"(Alpha and 16 bits are kept; pictures are written as PNG. Tiles overlap by as far as the network looks, so there are no seams.
+Status: 0 all pictures are done, 1 some are, 2 none is.
+
+Examples:
+  anymps sr upscale runs/edsr/model.safetensors photo.jpg photo-2x.png
+  anymps sr upscale --device cpu model.pth photos enlarged
+)");
+  verb->callback([options, &chosen] { chosen = [options] { return UpscaleCommand(*options).run(); }; });
+}
+
+}  // namespace anymps::cli::sr

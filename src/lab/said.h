@@ -1,0 +1,12 @@
+// The logger's lines for rooms that cannot include it: PyTorch brings a copy of fmt that is not the logger's.
+#pragma once
+
+#include <string_view>
+
+namespace anymps::lab {
+
+void say_info(std::string_view line);
+void say_warning(std::string_view line);
+void say_error(std::string_view line);
+
+}  // namespace anymps::lab

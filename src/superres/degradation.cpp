@@ -1,0 +1,83 @@
+#include "superres/degradation.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <random>
+#include <stdexcept>
+
+#include "superres/image_file.h"
+#include "superres/pixels.h"
+
+namespace anymps::superres {
+namespace {
+
+const char* name_of(Downscale downscale) {
+  switch (downscale) {
+    case Downscale::kArea:
+      return "area";
+    case Downscale::kMixed:
+      return "mixed";
+    default:
+      return "bicubic";
+  }
+}
+
+at::Tensor smaller(const at::Tensor& high, int scale, bool area) {
+  const at::Tensor batch = high.unsqueeze(0);
+  const std::array<std::int64_t, 2> size{high.size(1) / scale, high.size(2) / scale};
+  const at::Tensor low =
+      area ? at::adaptive_avg_pool2d(batch, size)
+           : at::_upsample_bicubic2d_aa(batch, size, /*align_corners=*/false, 1.0 / scale, 1.0 / scale);
+  return low.squeeze(0).clamp(0, 1);
+}
+
+}  // namespace
+
+void Degradation::check() const {
+  if (scale < 2 || scale > 4) throw std::invalid_argument(fmt::format("scale {} is none of 2, 3 and 4", scale));
+  if (noise < 0 || noise > 100) throw std::invalid_argument(fmt::format("noise {} is not within 0 and 100", noise));
+  if (jpeg_quality < 0 || jpeg_quality > 100) {
+    throw std::invalid_argument(fmt::format("JPEG quality {} is not within 1 and 100", jpeg_quality));
+  }
+}
+
+nlohmann::json Degradation::to_json() const {
+  return {{"scale", scale},
+          {"downscale", name_of(downscale)},
+          {"noise", noise},
+          {"jpeg_quality", jpeg_quality},
+          {"seed", seed}};
+}
+
+Downscale downscale_from(const std::string& name) {
+  for (const Downscale downscale : {Downscale::kBicubic, Downscale::kArea, Downscale::kMixed}) {
+    if (name == name_of(downscale)) return downscale;
+  }
+  throw std::invalid_argument(fmt::format("`{}` is none of bicubic, area and mixed", name));
+}
+
+Image degraded(const Image& high, const Degradation& degradation, std::uint64_t number) {
+  std::seed_seq seeds{static_cast<std::uint32_t>(degradation.seed), static_cast<std::uint32_t>(degradation.seed >> 32),
+                      static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32)};
+  std::mt19937_64 random(seeds);
+  // The standard's distributions differ between libraries; these are the same everywhere.
+  const auto chance = [&random] { return static_cast<double>(random() >> 11) * 0x1.0p-53; };
+  const bool area =
+      degradation.downscale == Downscale::kArea || (degradation.downscale == Downscale::kMixed && chance() < 0.5);
+  at::Tensor low = smaller(tensor_of(high), degradation.scale, area);
+  if (degradation.noise > 0) {
+    const double strength = chance() * degradation.noise / 255;
+    const at::Generator generator = at::detail::createCPUGenerator(random());
+    low = low + at::randn(low.sizes(), generator, low.options()) * strength;
+  }
+  Image image = image_of(low, high.bits);
+  if (degradation.jpeg_quality > 0 && degradation.jpeg_quality < 100) {
+    const int quality = degradation.jpeg_quality + static_cast<int>(chance() * (101 - degradation.jpeg_quality));
+    const Image again = decode_image(encode_jpeg(image_of(tensor_of(image), 8), quality));
+    image = image_of(tensor_of(again), high.bits);
+  }
+  return image;
+}
+
+}  // namespace anymps::superres

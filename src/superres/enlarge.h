@@ -1,0 +1,33 @@
+// Enlarging: without a network, and with one, in tiles.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+
+#include "superres/image.h"
+#include "superres/network.h"
+
+namespace anymps::superres {
+
+// Bicubic, N x C x H x W of 0 to 1.
+at::Tensor enlarged(const at::Tensor& low, int scale);
+
+struct TileOptions {
+  int tile = 0;     // side at low resolution; 0: the whole picture at once
+  int overlap = 0;  // at each side of a tile beside what it is for
+};
+
+// Told how many tiles of how many are done.
+using TileProgress = std::function<void(std::size_t done, std::size_t all)>;
+
+// `low` is 3 x H x W on the CPU, and so is what comes back; the network is on `device`. Each tile is computed with its
+// surroundings, of which nothing is kept: with an overlap of the network's reach it is what the whole picture gives.
+at::Tensor enlarged_in_tiles(Network& network, const at::Tensor& low, int scale, const c10::Device& device,
+                             const TileOptions& options, const TileProgress& progress);
+
+// With its alpha, enlarged without a network, and its bits.
+Image enlarged_image(Network& network, const Image& image, int scale, const c10::Device& device,
+                     const TileOptions& options, const TileProgress& progress);
+
+}  // namespace anymps::superres

@@ -1,0 +1,62 @@
+#include "superres/largest_batch.h"
+
+#include <ATen/ATen.h>
+#include <ATen/detail/MPSHooksInterface.h>
+#include <c10/util/Exception.h>
+#include <torch/optim/adam.h>
+
+#include <string_view>
+
+#include "superres/quality.h"
+
+namespace anymps::superres {
+namespace {
+
+void give_back(const c10::Device& device) {
+  if (device.is_mps()) at::detail::getMPSHooks().emptyCache();
+}
+
+bool fits(const TrainingOptions& options, const DevicePolicy& policy, int batch) {
+  bool fitted = true;
+  try {
+    const std::shared_ptr<Network> network = make_network(options.network);
+    network->to(policy.device);
+    torch::optim::Adam optimizer(network->parameters(), torch::optim::AdamOptions(1e-4));
+    const std::int64_t side = options.data.crop;
+    // The second step has the optimiser's memory beside it.
+    for (int step = 0; step < 2; ++step) {
+      const at::Tensor low = at::zeros({batch, 3, side, side}).to(policy.device);
+      const at::Tensor made = network->forward(low);
+      at::Tensor loss = made.abs().mean();
+      if (options.frequency > 0) loss = loss + frequency_loss(made, at::zeros_like(made));
+      loss.backward();
+      optimizer.step();
+      loss.item<float>();
+    }
+  } catch (const std::exception& error) {
+    if (!is_out_of_memory(error)) throw;
+    fitted = false;
+  }
+  give_back(policy.device);
+  return fitted;
+}
+
+}  // namespace
+
+bool is_out_of_memory(const std::exception& error) {
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) return true;
+  return std::string_view(error.what()).find("out of memory") != std::string_view::npos;
+}
+
+std::optional<int> largest_batch(const TrainingOptions& options, const DevicePolicy& policy) {
+  give_back(policy.device);
+  int good = 0;
+  int bad = options.data.batch;
+  while (bad - good > 1) {
+    const int middle = good + (bad - good) / 2;
+    (fits(options, policy, middle) ? good : bad) = middle;
+  }
+  return good > 0 ? std::optional(good) : std::nullopt;
+}
+
+}  // namespace anymps::superres

@@ -1,0 +1,111 @@
+#include "superres/pack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <stdexcept>
+
+#include "superres/image_file.h"
+#include "superres/pixels.h"
+
+namespace anymps::superres {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_picture(const fs::path& path) {
+  std::string ending = path.extension().string();
+  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  constexpr std::array kEndings = {".png", ".jpg", ".jpeg", ".webp"};
+  return std::ranges::find(kEndings, ending) != kEndings.end();
+}
+
+std::uint64_t hash_of(const std::string& text) {
+  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<std::uint8_t>(c)) * 1099511628211U;
+  return hash;
+}
+
+// The pieces at high resolution, whose sides are multiples of the scale; what is left over at the right and below is
+// covered by pieces that overlap their neighbours.
+std::vector<Image> pieces_of(const Image& image, int crop, int scale) {
+  const int width = image.width / scale * scale;
+  const int height = image.height / scale * scale;
+  if (width == 0 || height == 0) {
+    throw ImageError(fmt::format("{} x {} pixels are too few for scale {}", image.width, image.height, scale));
+  }
+  if (crop == 0) return {cropped(image, 0, 0, width, height)};
+  const int side_x = std::min(crop / scale * scale, width);
+  const int side_y = std::min(crop / scale * scale, height);
+  std::vector<Image> pieces;
+  const auto places = [scale](int whole, int side) {
+    std::vector<int> all;
+    for (int at = 0; at + side < whole; at += side) all.push_back(at);
+    all.push_back((whole - side) / scale * scale);
+    return all;
+  };
+  for (const int y : places(height, side_y)) {
+    for (const int x : places(width, side_x)) pieces.push_back(cropped(image, x, y, side_x, side_y));
+  }
+  return pieces;
+}
+
+}  // namespace
+
+nlohmann::json PackOptions::to_json() const {
+  nlohmann::json json = degradation.to_json();
+  json["crop"] = crop;
+  return json;
+}
+
+std::vector<std::string> pictures_in(const fs::path& folder) {
+  std::error_code error;
+  std::vector<std::string> names;
+  fs::recursive_directory_iterator entries(folder, fs::directory_options::skip_permission_denied, error);
+  if (error) throw std::runtime_error(fmt::format("{}: {}", folder.string(), error.message()));
+  for (; entries != fs::recursive_directory_iterator(); entries.increment(error)) {
+    if (error) throw std::runtime_error(fmt::format("{}: {}", folder.string(), error.message()));
+    std::error_code unknown;
+    if (entries->is_regular_file(unknown) && is_picture(entries->path())) {
+      names.push_back(entries->path().lexically_relative(folder).generic_string());
+    }
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+PackReport pack(const fs::path& folder, Store& store, const PackOptions& options, const std::atomic<bool>& stop,
+                const PackProgress& progress) {
+  const std::vector<std::string> names = pictures_in(folder);
+  PackReport report;
+  for (const std::string& name : names) {
+    if (stop) {
+      report.interrupted = true;
+      break;
+    }
+    if (progress) progress(report.files, names.size(), name);
+    ++report.files;
+    if (store.source(name)) {
+      ++report.before;
+      continue;
+    }
+    try {
+      std::vector<Pair> pairs;
+      const std::uint64_t number = hash_of(name);
+      for (Image& piece : pieces_of(rgb_of(read_image(folder / name)), options.crop, options.degradation.scale)) {
+        Image low = degraded(piece, options.degradation, number + pairs.size());
+        pairs.push_back({std::move(piece), std::move(low)});
+      }
+      store.add(name, pairs);
+      report.pairs += pairs.size();
+    } catch (const ImageError& error) {
+      store.skip(name, error.what());
+      report.skipped.push_back(fmt::format("{}: {}", name, error.what()));
+    }
+  }
+  return report;
+}
+
+}  // namespace anymps::superres

@@ -1,0 +1,21 @@
+// Pictures as tensors and back.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "superres/image.h"
+
+namespace anymps::superres {
+
+// Channels first, float, 0 to 1, on the CPU.
+at::Tensor tensor_of(const Image& image);
+
+// Rounded to the nearest sample of `bits` bits; what lies outside 0 to 1 becomes its end.
+Image image_of(const at::Tensor& pixels, int bits);
+
+// Grey becomes RGB; alpha is left out.
+Image rgb_of(const Image& image);
+
+Image cropped(const Image& image, int x, int y, int width, int height);
+
+}  // namespace anymps::superres

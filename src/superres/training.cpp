@@ -1,0 +1,226 @@
+#include "superres/training.h"
+
+#include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
+#include <fmt/format.h>
+#include <torch/nn/utils/clip_grad.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/adamw.h>
+
+#include <chrono>
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+
+#include "superres/adam_state.h"
+#include "superres/enlarge.h"
+#include "superres/model_file.h"
+#include "superres/pixels.h"
+#include "superres/quality.h"
+#include "superres/weights.h"
+
+namespace anymps::superres {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+// Mixed precision for as long as this lives.
+class Autocast {
+ public:
+  Autocast(const c10::Device& device, bool on)
+      : type_(device.type()), before_(at::autocast::is_autocast_enabled(type_)) {
+    at::autocast::set_autocast_enabled(type_, on);
+  }
+  Autocast(const Autocast&) = delete;
+  Autocast& operator=(const Autocast&) = delete;
+  ~Autocast() {
+    at::autocast::clear_cache();
+    at::autocast::set_autocast_enabled(type_, before_);
+  }
+
+ private:
+  c10::DeviceType type_;
+  bool before_;
+};
+
+std::unique_ptr<torch::optim::Optimizer> make_optimizer(const TrainingOptions& options, Network& network) {
+  if (options.optimizer == "adamw") {
+    return std::make_unique<torch::optim::AdamW>(
+        network.parameters(), torch::optim::AdamWOptions(options.learning_rate).weight_decay(options.weight_decay));
+  }
+  return std::make_unique<torch::optim::Adam>(
+      network.parameters(), torch::optim::AdamOptions(options.learning_rate).weight_decay(options.weight_decay));
+}
+
+}  // namespace
+
+Training::Training(const TrainingOptions& options, const DevicePolicy& policy, const Store& store,
+                   const fs::path& folder)
+    : options_(options), policy_(policy), store_(store), folder_(folder) {
+  options_.check();
+  options_.network.upsampler = policy.upsampler;
+  options_.data.workers = policy.workers;
+  options_.data.pin_memory = policy.pin_memory;
+  options_.data.first = options_.validation;
+  options_.data.scale = options_.network.scale;
+  options_.data.seed = options_.seed;
+  if (store.size() <= options_.validation) {
+    throw std::invalid_argument(
+        fmt::format("the database has {} pairs, and {} of them are for validation", store.size(), options_.validation));
+  }
+  at::manual_seed(options_.seed);
+  network_ = make_network(options_.network);
+  if (options_.ema > 0) {
+    average_ = make_network(options_.network);
+    Weights weights;
+    put_network(*network_, "", weights);
+    take_network(weights, "", *average_);
+    average_->to(policy.device);
+    average_->eval();
+  }
+  network_->to(policy.device);
+  network_->train();
+  optimizer_ = make_optimizer(options_, *network_);
+  fs::create_directories(folder);
+  if (const fs::path checkpoint = folder / "checkpoint.safetensors"; fs::exists(checkpoint))
+    load_checkpoint(checkpoint);
+  batches_ = std::make_unique<Batches>(store, options_.data, step_ * static_cast<std::uint64_t>(options_.accumulate));
+}
+
+Training::~Training() = default;
+
+double Training::rate_at(std::uint64_t step) const {
+  if (step < options_.warm_up) {
+    return options_.learning_rate * static_cast<double>(step + 1) / static_cast<double>(options_.warm_up);
+  }
+  const double whole = std::max(1.0, static_cast<double>(options_.steps - options_.warm_up));
+  const double share = std::min(1.0, static_cast<double>(step - options_.warm_up) / whole);
+  return options_.last_learning_rate +
+         (options_.learning_rate - options_.last_learning_rate) * (1 + std::cos(std::numbers::pi * share)) / 2;
+}
+
+StepReport Training::take_step() {
+  const auto began = Clock::now();
+  StepReport report;
+  report.learning_rate = rate_at(step_);
+  optimizer_->param_groups().front().options().set_lr(report.learning_rate);
+  optimizer_->zero_grad();
+  at::Tensor total;
+  for (int part = 0; part < options_.accumulate; ++part) {
+    const auto asked = Clock::now();
+    const Batch batch = batches_->next();
+    report.input_seconds += since(asked);
+    const at::Tensor low = batch.low.to(policy_.device, policy_.pin_memory);
+    const at::Tensor high = batch.high.to(policy_.device, policy_.pin_memory);
+    at::Tensor made;
+    {
+      const Autocast mixed(policy_.device, policy_.amp);
+      made = network_->forward(low);
+    }
+    at::Tensor loss = at::l1_loss(made.to(at::kFloat), high);
+    if (options_.frequency > 0) loss = loss + options_.frequency * frequency_loss(made.to(at::kFloat), high);
+    loss = loss / options_.accumulate;
+    loss.backward();
+    total = total.defined() ? total + loss.detach() : loss.detach();
+  }
+  if (options_.clip > 0) torch::nn::utils::clip_grad_norm_(network_->parameters(), options_.clip);
+  optimizer_->step();
+  update_average();
+  report.step = ++step_;
+  report.loss = total.item<double>();
+  report.seconds = since(began);
+  return report;
+}
+
+void Training::update_average() {
+  if (average_ == nullptr) return;
+  const at::NoGradGuard constant;
+  // The first steps would weigh too much in a long average.
+  const double keep = std::min(options_.ema, static_cast<double>(step_ + 1) / static_cast<double>(step_ + 10));
+  const std::vector<at::Tensor> own = network_->parameters();
+  const std::vector<at::Tensor> averaged = average_->parameters();
+  for (std::size_t i = 0; i < own.size(); ++i) averaged[i].lerp_(own[i], 1 - keep);
+}
+
+Validation Training::validate() {
+  const at::NoGradGuard constant;
+  Network& network = average_ != nullptr ? *average_ : *network_;
+  network.eval();
+  Validation all;
+  for (std::uint64_t i = 0; i < options_.validation; ++i) {
+    const Pair pair = store_.at(i);
+    const at::Tensor low = tensor_of(rgb_of(pair.low)).unsqueeze(0);
+    const at::Tensor high = tensor_of(rgb_of(pair.high)).unsqueeze(0);
+    const at::Tensor made = network.forward(low.to(policy_.device)).cpu().clamp(0, 1);
+    const int scale = options_.network.scale;
+    const auto share = 1 / static_cast<double>(options_.validation);
+    all.psnr += share * psnr(made, high, scale);
+    all.ssim += share * ssim(made, high, scale);
+    all.bicubic_psnr += share * psnr(enlarged(low, scale), high, scale);
+  }
+  network_->train();
+  return all;
+}
+
+json Training::identity() const {
+  json own = options_.to_json();
+  // What may change from one sitting to the next, and leaves the results as they are.
+  for (const char* name : {"validate_every", "checkpoint_every", "checkpointing"}) own.erase(name);
+  return {{"training", own}, {"pairs", store_.size()}, {"data", store_.settings()}};
+}
+
+void Training::save_checkpoint() {
+  Weights weights;
+  put_network(*network_, "model.", weights);
+  if (average_ != nullptr) put_network(*average_, "ema.", weights);
+  put_adam_state(*optimizer_, "optimizer.", weights);
+  weights.tensors.emplace_back("rng.cpu", at::globalContext().defaultGenerator(at::kCPU).get_state());
+  weights.about = {{"anymps", "checkpoint 1"}, {"step", std::to_string(step_)}, {"identity", identity().dump()}};
+  write_safetensors(folder_ / "checkpoint.safetensors", weights);
+}
+
+void Training::save_model() {
+  Weights weights;
+  put_network(average_ != nullptr ? *average_ : *network_, "", weights);
+  weights.about = {{"format", "pt"}, {"network", options_.network.to_json().dump()}, {"step", std::to_string(step_)}};
+  write_safetensors(folder_ / "model.safetensors", weights);
+}
+
+void Training::load_checkpoint(const fs::path& path) {
+  const Weights weights = read_weights(path);
+  const auto about = [&](const char* name) {
+    const auto found = weights.about.find(name);
+    return found != weights.about.end() ? found->second : std::string();
+  };
+  if (about("anymps") != "checkpoint 1") throw WeightsError(path.string() + ": it is no checkpoint of this version");
+  const json theirs = json::parse(about("identity"), nullptr, false);
+  if (theirs != identity()) {
+    std::string what = "other settings";
+    for (const auto& difference : json::diff(theirs, identity())) {
+      const std::string place = difference.value("path", "");
+      what = fmt::format("another {}", place.substr(place.rfind('/') + 1));
+      break;
+    }
+    throw std::invalid_argument(
+        fmt::format("{}: it is of a training with {}; name another --out, or the same settings", path.string(), what));
+  }
+  try {
+    take_network(weights, "model.", *network_);
+    if (average_ != nullptr) take_network(weights, "ema.", *average_);
+    take_adam_state(weights, "optimizer.", *optimizer_);
+  } catch (const WeightsError& error) {
+    throw WeightsError(fmt::format("{}: {}", path.string(), error.what()));
+  }
+  if (const at::Tensor state = weights.find("rng.cpu"); state.defined()) {
+    at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
+    generator.set_state(state);
+  }
+  step_ = std::strtoull(about("step").c_str(), nullptr, 10);
+  beginning_ = fmt::format("from step {} of its checkpoint", step_);
+}
+
+}  // namespace anymps::superres

@@ -1,0 +1,67 @@
+#include "superres/training_log.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <stdexcept>
+
+#include "lab/html_page.h"
+#include "lab/json_text.h"
+#include "lab/markup.h"
+#include "lab/runbook/chart.h"
+#include "superres/whole_file.h"
+
+namespace anymps::superres {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+std::string chart_of(const std::vector<json>& lines, const char* field, const char* beside, lab::Axis axis) {
+  lab::ChartSeries series{field, 0, {}, false};
+  lab::ChartSeries other{beside != nullptr ? beside : "", 1, {}, false};
+  for (const json& line : lines) {
+    const double step = line.value("step", 0.0);
+    if (line.contains(field) && line[field].is_number()) series.points.push_back({step, line[field].get<double>()});
+    if (beside != nullptr && line.contains(beside) && line[beside].is_number()) {
+      other.points.push_back({step, line[beside].get<double>()});
+    }
+  }
+  lab::LineChart chart;
+  chart.title = axis.title;
+  chart.x = {"step", lab::Unit::kNumber, lab::AxisKind::kLinear, true, {}, {}, true};
+  chart.y = std::move(axis);
+  chart.series.push_back(std::move(series));
+  if (beside != nullptr) chart.series.push_back(std::move(other));
+  return lab::draw(chart);
+}
+
+}  // namespace
+
+TrainingLog::TrainingLog(const fs::path& folder, std::uint64_t step) : folder_(folder) {
+  std::string kept;
+  std::ifstream before(folder / "log.jsonl");
+  for (std::string text; std::getline(before, text);) {
+    json line = json::parse(text, nullptr, false);
+    if (!line.is_object() || line.value("step", std::uint64_t{0}) > step) continue;
+    kept += text + "\n";
+    lines_.push_back(std::move(line));
+  }
+  write_whole(folder / "log.jsonl", kept);
+}
+
+void TrainingLog::add(const json& line) {
+  std::ofstream file(folder_ / "log.jsonl", std::ios::app);
+  file << lab::json_line(line) << '\n';
+  if (!file.flush()) throw std::runtime_error((folder_ / "log.jsonl").string() + ": it cannot be written");
+  lines_.push_back(line);
+}
+
+void TrainingLog::write_page(const std::string& title) const {
+  const std::string head = lab::page_head(title, lab::chart_style(), "default-src 'none'; style-src 'unsafe-inline'");
+  write_whole(folder_ / "curves.html", fmt::format("{}<h1>{}</h1>\n{}{}</body></html>\n", head, lab::escaped(title),
+                                                   chart_of(lines_, "psnr", "bicubic_psnr", {"PSNR on Y, dB"}),
+                                                   chart_of(lines_, "loss", nullptr, {"loss"})));
+}
+
+}  // namespace anymps::superres

@@ -1,0 +1,158 @@
+"""anymps sr train: it learns, does the same on cpu and mps, and goes on to the bit."""
+
+import json
+import random
+import signal
+import time
+
+import pytest
+from safetensors.torch import load_file
+
+SMALL = {
+    "network": {"width": 16, "blocks": 3},
+    "batch": 8,
+    "crop": 16,
+    "learning_rate": 1e-3,
+    "validation": 4,
+    "checkpoint_every": 5,
+}
+
+
+def config(sr, **settings) -> str:
+    (sr.folder / "config.json").write_text(json.dumps(SMALL | settings))
+    return "config.json"
+
+
+def train(sr, database, out, *words, **keywords) -> dict:
+    return sr.json("train", "--data", database, "--config", "config.json", "--out", out, *words, **keywords)
+
+
+def losses(sr, run) -> list[float]:
+    return [line["loss"] for line in sr.log(run) if "loss" in line]
+
+
+def test_it_beats_bicubic_on_mps(sr, database):
+    network = {"width": 24, "blocks": 4}
+    config(sr, network=network, crop=24, learning_rate=2e-3, ema=0.98, checkpoint_every=300)
+    result = train(sr, database, "run", "--steps", 600)
+    assert result["psnr"] - result["bicubic_psnr"] > 0.3
+    assert {file.name for file in (sr.folder / "run").iterdir()} == {
+        "model.safetensors", "checkpoint.safetensors", "log.jsonl", "curves.html",
+    }  # fmt: skip
+
+
+def test_cpu_and_mps_agree(sr, database):
+    config(sr)
+    for device in ("cpu", "mps"):
+        train(sr, database, device, "--steps", 50, "--device", device, "--log-every", 1)
+    one, other = losses(sr, "cpu"), losses(sr, "mps")
+    assert len(one) == len(other) == 50
+    assert max(abs(a - b) for a, b in zip(one, other, strict=True)) <= 1e-5
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"optimizer": "adamw", "accumulate": 2, "frequency": 0.1, "weight_decay": 0.01}, {"ema": 0, "warm_up": 5},
+], ids=["plain", "much", "little"])  # fmt: skip
+def test_it_goes_on_to_the_bit(sr, database, settings):
+    config(sr, **settings)
+    train(sr, database, "whole", "--steps", 20)
+    child = sr.start("train", "--data", database, "--config", "config.json", "--out", "parts", "--steps", 20)
+    for _ in range(600):
+        if (sr.folder / "parts" / "checkpoint.safetensors").exists() or child.poll() is not None:
+            break
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    assert child.wait() in (0, 1)
+    train(sr, database, "parts", "--steps", 20)
+    one, other = (sr.folder / run / "model.safetensors" for run in ("whole", "parts"))
+    assert one.read_bytes() == other.read_bytes()
+    assert losses(sr, "whole") == losses(sr, "parts")
+
+
+def test_killed_trainings_end_the_same(sr, database):
+    config(sr, checkpoint_every=1)
+    begin = time.monotonic()
+    train(sr, database, "whole", "--steps", 30)
+    lasts = time.monotonic() - begin
+    chance = random.Random(0)
+    for _ in range(10):
+        child = sr.start("train", "--data", database, "--config", "config.json", "--out", "parts", "--steps", 30)
+        time.sleep(chance.uniform(0.2 * lasts, lasts))
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    train(sr, database, "parts", "--steps", 30)
+    one, other = (sr.folder / run / "model.safetensors" for run in ("whole", "parts"))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_checkpointing_changes_nothing(sr, database):
+    config(sr)
+    train(sr, database, "plain", "--steps", 6)
+    config(sr, checkpointing=True)
+    train(sr, database, "again", "--steps", 6)
+    one, other = (load_file(sr.folder / run / "model.safetensors") for run in ("plain", "again"))
+    for name, tensor in one.items():
+        assert (tensor - other[name]).abs().max() <= 1e-6
+
+
+def test_workers_change_nothing(sr, database):
+    config(sr)
+    for workers in (0, 3):
+        train(sr, database, f"w{workers}", "--steps", 6, "--device", "cpu", "--workers", workers)
+    assert (sr.folder / "w0/model.safetensors").read_bytes() == (sr.folder / "w3/model.safetensors").read_bytes()
+
+
+def test_the_policy_is_told_with_its_reasons(sr, database):
+    config(sr)
+    words = ("--steps", 1, "--upsampler", "dysample")
+    train(sr, database, "mps", *words, PYTORCH_ENABLE_MPS_FALLBACK="1")
+    begin = sr.log("mps")[0]
+    assert any("pixelshuffle in place of dysample" in reason for reason in begin["policy"])
+    assert [reason.split(" (")[0] for reason in begin["policy"][:3]] == [
+        "workers: 0",
+        "pin_memory: off",
+        "use_amp: off",
+    ]
+    assert begin["variables"] == ["PYTORCH_ENABLE_MPS_FALLBACK=1"]
+    assert "upsample.0.weight" in load_file(sr.folder / "mps/model.safetensors")
+    train(sr, database, "kept", *words, "--keep-dysample", "--workers", 1)
+    begin = sr.log("kept")[0]
+    assert any(reason.startswith("workers: 1 (asked for; the policy would have 0") for reason in begin["policy"])
+    assert "upsample.offset.weight" in load_file(sr.folder / "kept/model.safetensors")
+
+
+def test_a_batch_that_is_too_large_is_answered_with_one_that_fits(sr, database):
+    config(sr, network={"width": 64, "blocks": 8}, crop=48)
+    small = {
+        "ANYMPS_MAC": "m1-8gb",
+        "PYTORCH_MPS_HIGH_WATERMARK_RATIO": "0.04",
+        "PYTORCH_MPS_LOW_WATERMARK_RATIO": "0.0",
+    }
+    result = sr.run(
+        "train", "--data", database, "--config", "config.json", "--out", "run", "--steps", 2, "--batch", 64,
+        status=2, **small,
+    )  # fmt: skip
+    line = next(line for line in result.stderr.splitlines() if "does not fit" in line)
+    fits = int(line.split("the largest that fits is ")[1].split(".")[0])
+    assert 0 < fits < 64
+    train(sr, database, "run", "--steps", 2, "--batch", fits, **small)
+
+
+def test_what_cannot_be_trained_is_said_in_one_line(sr, database):
+    config(sr)
+    train(sr, database, "run", "--steps", 2)
+    before = (sr.folder / "run/checkpoint.safetensors").read_bytes()
+    for words, text in (
+        (("--out", "new", "--scale", 3), "packed for scale 2"),
+        (("--out", "new", "--crop", 500), "smaller than a crop"),
+        (("--out", "new", "--device", "tpu"), "none of the devices"),
+        (("--out", "new", "--network", "vgg"), "none of the networks"),
+        (("--out", "run", "--seed", 5), "another seed"),
+    ):
+        base = ("train", "--data", database, "--config", "config.json", "--steps", 2, "--quiet")
+        result = sr.run(*base, *words, status=2)
+        assert text in result.stderr
+    (sr.folder / "run/checkpoint.safetensors").write_bytes(before[: len(before) // 2])
+    result = sr.run("train", "--data", database, "--config", "config.json", "--out", "run", "--steps", 4, status=2)
+    assert "cut short" in result.stderr
+    assert (sr.folder / "run/checkpoint.safetensors").read_bytes() == before[: len(before) // 2]
