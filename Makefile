@@ -176,7 +176,7 @@ tsan: build/.debian ## the C++ tests under ThreadSanitizer
 tsan-short: build/.debian ## the same of the room where threads meet, src/gpu
 	$(configure_tsan)
 	cmake --build build/tsan --target gpu_tests
-	TSAN_OPTIONS=halt_on_error=1 build/tsan/tests/gpu_tests --gtest_brief=1
+	TSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/tsan --exclude-regex NOT_BUILT --output-on-failure
 
 # New inputs go to build/fuzz/corpus, so that a later run begins where this one ended; a finding to build/fuzz/finding-*.
 define configure_fuzz
