@@ -59,8 +59,7 @@ def python_training(database: str, device: str) -> None:
         begin = time.perf_counter()
         lows, highs = (torch.stack(side).to(device) for side in zip(*(pick() for _ in range(8)), strict=True))
         optimizer.zero_grad()
-        mean = model_mean(device)
-        loss = torch.nn.functional.l1_loss(forward(model, lows, mean), highs)
+        loss = torch.nn.functional.l1_loss(model(lows), highs)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=False)
         optimizer.step()
@@ -70,18 +69,6 @@ def python_training(database: str, device: str) -> None:
         loss.item()
         seconds.append(time.perf_counter() - begin)
     print(json.dumps({"seconds": seconds, "host": time.process_time()}))
-
-
-def model_mean(device: str):
-    import torch
-
-    return torch.tensor([0.4488, 0.4371, 0.4040], device=device).view(1, 3, 1, 1)
-
-
-def forward(model, x, mean):
-    """EDSR's, with its mean on the device."""
-    first = model.conv_first(x - mean)
-    return model.conv_last(model.upsample(model.conv_after_body(model.body(first)) + first)) + mean
 
 
 def own_training(folder: Path, database: Path, device: str) -> dict:

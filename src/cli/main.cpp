@@ -81,7 +81,7 @@ int run(const std::vector<std::string>& words) {
   add_profile(app, chosen);
   add_decide(app, chosen);
   add_metal(app, chosen);
-  add_sr(app, chosen);
+  add_sr(app);
   add_doctor(app, chosen);
   add_log(app, chosen);
   add_report(app, chosen);

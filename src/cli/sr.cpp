@@ -24,7 +24,13 @@ std::filesystem::path program() {
   return folder.empty() ? std::filesystem::path() : std::filesystem::path(folder) / "bin" / "anymps-sr";
 }
 
-int sr(const std::vector<std::string>& words) {
+}  // namespace
+
+void add_sr(CLI::App& app) {
+  app.add_subcommand("sr", "Super-resolution: pack pictures, train a network, enlarge others");
+}
+
+int run_sr(const std::vector<std::string>& words) {
   const char* named = std::getenv("ANYMPS_SR_EXECUTABLE");
   const std::filesystem::path path = named != nullptr ? std::filesystem::path(named) : program();
   if (!std::filesystem::exists(path)) {
@@ -40,14 +46,5 @@ int sr(const std::vector<std::string>& words) {
   lab::log().error("{}: {}", path.string(), std::strerror(errno));
   return kUsageError;
 }
-
-}  // namespace
-
-void add_sr(CLI::App& app, Action& chosen) {
-  CLI::App* verb = app.add_subcommand("sr", "Super-resolution: pack pictures, train a network, enlarge others");
-  verb->callback([&chosen] { chosen = [](const std::vector<std::string>&) { return run_sr({}); }; });
-}
-
-int run_sr(const std::vector<std::string>& words) { return sr(words); }
 
 }  // namespace anymps::cli

@@ -27,7 +27,8 @@ void add_trace(CLI::App& app, Action& chosen);
 void add_replay(CLI::App& app, Action& chosen);
 void add_coverage(CLI::App& app, Action& chosen);
 void add_size(CLI::App& app, Action& chosen);
-void add_sr(CLI::App& app, Action& chosen);
+// In the list of verbs alone: main() hands it to run_sr() before anything is parsed.
+void add_sr(CLI::App& app);
 // `anymps sr WORDS`: starts the program that has it, which reads the words itself.
 int run_sr(const std::vector<std::string>& words);
 void add_parity(CLI::App& app, Action& chosen);

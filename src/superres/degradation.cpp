@@ -8,6 +8,7 @@
 
 #include "superres/image_file.h"
 #include "superres/pixels.h"
+#include "superres/scale.h"
 
 namespace anymps::superres {
 namespace {
@@ -35,7 +36,7 @@ at::Tensor smaller(const at::Tensor& high, int scale, bool area) {
 }  // namespace
 
 void Degradation::check() const {
-  if (scale < 2 || scale > 4) throw std::invalid_argument(fmt::format("scale {} is none of 2, 3 and 4", scale));
+  check_scale(scale);
   if (noise < 0 || noise > 100) throw std::invalid_argument(fmt::format("noise {} is not within 0 and 100", noise));
   if (jpeg_quality < 0 || jpeg_quality > 100) {
     throw std::invalid_argument(fmt::format("JPEG quality {} is not within 1 and 100", jpeg_quality));

@@ -5,20 +5,16 @@
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/pixelshuffle.h>
 
-#include "superres/checkpointed.h"
+#include "superres/layers.h"
 
 namespace anymps::superres {
 namespace {
 
 using torch::nn::Conv2d;
-using torch::nn::Conv2dOptions;
 
-constexpr std::int64_t kColours = 3;
 constexpr std::int64_t kGroups = 4;
 // So that a deep network begins near the identity.
 constexpr double kInitialShare = 0.1;
-
-Conv2d convolution(std::int64_t in, std::int64_t out) { return Conv2d(Conv2dOptions(in, out, 3).padding(1)); }
 
 class ResidualBlockImpl : public torch::nn::Module {
  public:
@@ -71,9 +67,7 @@ class Edsr : public Network {
     const at::Tensor first = conv_first_->forward(low - mean);
     at::Tensor x = first;
     for (const auto& module : *body_) {
-      const auto block = module.ptr<ResidualBlockImpl>();
-      x = checkpointing_ ? checkpointed([block](const at::Tensor& y) { return block->forward(y); }, x)
-                         : block->forward(x);
+      x = through(module.ptr<ResidualBlockImpl>(), x, checkpointing_);
     }
     x = conv_after_body_->forward(x) + first;
     x = dysample_ ? dysample_->forward(x) : upsample_->forward(x);

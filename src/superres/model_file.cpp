@@ -8,9 +8,10 @@
 namespace anymps::superres {
 namespace {
 
-std::int64_t count_blocks(const Weights& weights, const std::string& before, const std::string& after) {
-  std::int64_t count = 0;
-  while (weights.find(fmt::format("{}{}{}", before, count, after)).defined()) ++count;
+// Blocks whose numbers follow each other from `first` on.
+int count_blocks(const Weights& weights, const std::string& before, int first, const std::string& after) {
+  int count = 0;
+  while (weights.find(fmt::format("{}{}{}", before, first + count, after)).defined()) ++count;
   return count;
 }
 
@@ -25,7 +26,7 @@ NetworkOptions recognised_edsr(const Weights& weights) {
   NetworkOptions options;
   options.kind = "edsr";
   options.width = static_cast<int>(weights.find("conv_first.weight").size(0));
-  options.blocks = static_cast<int>(count_blocks(weights, "body.", ".conv1.weight"));
+  options.blocks = count_blocks(weights, "body.", 0, ".conv1.weight");
   if (weights.find("upsample.offset.weight").defined()) {
     options.upsampler = Upsampler::kDySample;
     options.scale = dysample_scale(weights, "upsample.", 4);
@@ -40,8 +41,7 @@ NetworkOptions recognised_plksr(const Weights& weights) {
   options.kind = weights.find("feats.1.norm.weight").defined() ? "realplksr" : "plksr";
   options.width = static_cast<int>(weights.find("feats.0.weight").size(0));
   options.kernel = static_cast<int>(weights.find("feats.1.lk.conv.weight").size(2));
-  options.blocks = 0;
-  while (weights.find(fmt::format("feats.{}.lk.conv.weight", options.blocks + 1)).defined()) ++options.blocks;
+  options.blocks = count_blocks(weights, "feats.", 1, ".lk.conv.weight");
   const int last = options.blocks + (options.kind == "realplksr" ? 2 : 1);
   if (const at::Tensor weight = weights.find(fmt::format("feats.{}.weight", last)); weight.defined()) {
     options.scale = root_of(weight.size(0) / 3);

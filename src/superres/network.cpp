@@ -6,6 +6,7 @@
 
 #include "superres/edsr.h"
 #include "superres/plksr.h"
+#include "superres/scale.h"
 
 namespace anymps::superres {
 
@@ -13,7 +14,7 @@ void NetworkOptions::check() const {
   if (kind != "edsr" && kind != "plksr" && kind != "realplksr") {
     throw std::invalid_argument(fmt::format("`{}` is none of the networks edsr, plksr and realplksr", kind));
   }
-  if (scale < 2 || scale > 4) throw std::invalid_argument(fmt::format("scale {} is none of 2, 3 and 4", scale));
+  check_scale(scale);
   if (width < 4 || width > 1024 || width % 4 != 0) {
     throw std::invalid_argument(fmt::format("width {} is no multiple of 4 from 4 to 1024", width));
   }

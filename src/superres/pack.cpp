@@ -9,6 +9,7 @@
 
 #include "superres/image_file.h"
 #include "superres/pixels.h"
+#include "superres/text_hash.h"
 
 namespace anymps::superres {
 namespace {
@@ -20,12 +21,6 @@ bool is_picture(const fs::path& path) {
   std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   constexpr std::array kEndings = {".png", ".jpg", ".jpeg", ".webp"};
   return std::ranges::find(kEndings, ending) != kEndings.end();
-}
-
-std::uint64_t hash_of(const std::string& text) {
-  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<std::uint8_t>(c)) * 1099511628211U;
-  return hash;
 }
 
 // The pieces at high resolution, whose sides are multiples of the scale; what is left over at the right and below is
@@ -76,9 +71,8 @@ std::vector<std::string> pictures_in(const fs::path& folder) {
   return names;
 }
 
-PackReport pack(const fs::path& folder, Store& store, const PackOptions& options, const std::atomic<bool>& stop,
-                const PackProgress& progress) {
-  const std::vector<std::string> names = pictures_in(folder);
+PackReport pack(const fs::path& folder, const std::vector<std::string>& names, Store& store, const PackOptions& options,
+                const std::atomic<bool>& stop, const PackProgress& progress) {
   PackReport report;
   for (const std::string& name : names) {
     if (stop) {
@@ -93,7 +87,7 @@ PackReport pack(const fs::path& folder, Store& store, const PackOptions& options
     }
     try {
       std::vector<Pair> pairs;
-      const std::uint64_t number = hash_of(name);
+      const std::uint64_t number = text_hash(name);
       for (Image& piece : pieces_of(rgb_of(read_image(folder / name)), options.crop, options.degradation.scale)) {
         Image low = degraded(piece, options.degradation, number + pairs.size());
         pairs.push_back({std::move(piece), std::move(low)});

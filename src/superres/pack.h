@@ -36,8 +36,9 @@ using PackProgress = std::function<void(std::uint64_t done, std::uint64_t all, c
 // out. Throws std::runtime_error where the folder cannot be read.
 std::vector<std::string> pictures_in(const std::filesystem::path& folder);
 
-// What is in the database already is not done again. Ends early, with all that was done kept, when `stop` becomes true.
-PackReport pack(const std::filesystem::path& folder, Store& store, const PackOptions& options,
-                const std::atomic<bool>& stop, const PackProgress& progress);
+// The pictures `names` of the folder; what is in the database already is not done again. Ends early, with all that was
+// done kept, when `stop` becomes true.
+PackReport pack(const std::filesystem::path& folder, const std::vector<std::string>& names, Store& store,
+                const PackOptions& options, const std::atomic<bool>& stop, const PackProgress& progress);
 
 }  // namespace anymps::superres

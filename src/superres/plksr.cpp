@@ -7,7 +7,7 @@
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/normalization.h>
 
-#include "superres/checkpointed.h"
+#include "superres/layers.h"
 
 namespace anymps::superres {
 namespace {
@@ -16,13 +16,8 @@ using torch::nn::Conv2d;
 using torch::nn::Conv2dOptions;
 using torch::nn::Sequential;
 
-constexpr std::int64_t kColours = 3;
 constexpr std::int64_t kNormGroups = 4;
 constexpr std::int64_t kPart = 4;  // one of so many channels goes through the large kernel
-
-Conv2d convolution(std::int64_t in, std::int64_t out, std::int64_t kernel) {
-  return Conv2d(Conv2dOptions(in, out, kernel).padding(kernel / 2));
-}
 
 class LargeKernelImpl : public torch::nn::Module {
  public:
@@ -104,13 +99,7 @@ class Plksr : public Network {
     at::Tensor x = low;
     for (torch::nn::AnyModule& module : *feats_) {
       const auto block = std::dynamic_pointer_cast<BlockImpl>(module.ptr());
-      if (block == nullptr) {
-        x = module.any_forward(x).get<at::Tensor>();
-      } else if (options_.checkpointing) {
-        x = checkpointed([block](const at::Tensor& y) { return block->forward(y); }, x);
-      } else {
-        x = block->forward(x);
-      }
+      x = block != nullptr ? through(block, x, options_.checkpointing) : module.any_forward(x).get<at::Tensor>();
     }
     x = x + low.repeat_interleave(std::int64_t{options_.scale} * options_.scale, 1);
     return dysample_ ? dysample_->forward(x) : at::pixel_shuffle(x, options_.scale);

@@ -8,6 +8,9 @@
 #include <array>
 #include <cstring>
 
+#include "lab/json_text.h"
+#include "superres/text_hash.h"
+
 namespace anymps::superres {
 namespace {
 
@@ -80,12 +83,8 @@ std::string record_key(std::uint64_t index) {
 // A name that is too long for a key keeps its end, and a hash of the whole.
 std::string source_key(std::string_view name) {
   if (name.size() <= kLongestName) return kSourceKey + std::string(name);
-  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
-  for (const char c : name) hash = (hash ^ static_cast<std::uint8_t>(c)) * 1099511628211U;
-  return fmt::format("{}{:016x}{}", kSourceKey, hash, name.substr(name.size() - kLongestName + 16));
+  return fmt::format("{}{:016x}{}", kSourceKey, text_hash(name), name.substr(name.size() - kLongestName + 16));
 }
-
-std::string line_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 Source source_in(std::string_view text) {
   const json value = json::parse(text, nullptr, false);
@@ -142,13 +141,13 @@ Store Store::append_to(const fs::path& path, const json& settings) {
     check(mdb_stat(transaction.handle(), store.database_, &statistics), path);
     if (statistics.ms_entries != 0) throw StoreError(path.string() + ": it is a database of another program");
     transaction.put(store.database_, kAbout,
-                    line_of({{"program", "anymps sr"}, {"version", kVersion}, {"settings", settings}}));
+                    lab::json_line({{"program", "anymps sr"}, {"version", kVersion}, {"settings", settings}}));
     transaction.commit();
     store.settings_ = settings;
   } else if (store.settings_ != settings) {
     throw StoreError(
         fmt::format("{}: it was packed with other settings ({}): name another database, or the same settings",
-                    path.string(), line_of(store.settings_)));
+                    path.string(), lab::json_line(store.settings_)));
   }
   return store;
 }
@@ -199,13 +198,14 @@ void Store::add(const std::string& name, const std::vector<Pair>& pairs) {
     transaction.put(database_, record_key(first + i), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
   transaction.put(database_, kCount, std::to_string(first + pairs.size()));
-  transaction.put(database_, source_key(name), line_of({{"name", name}, {"first", first}, {"count", pairs.size()}}));
+  transaction.put(database_, source_key(name),
+                  lab::json_line({{"name", name}, {"first", first}, {"count", pairs.size()}}));
   transaction.commit();
 }
 
 void Store::skip(const std::string& name, const std::string& error) {
   Transaction transaction(environment_.get(), path_, true);
-  transaction.put(database_, source_key(name), line_of({{"name", name}, {"error", error}}));
+  transaction.put(database_, source_key(name), lab::json_line({{"name", name}, {"error", error}}));
   transaction.commit();
 }
 

@@ -15,7 +15,6 @@
 #include "superres/record.h"
 
 struct MDB_env;
-struct MDB_txn;
 
 namespace anymps::superres {
 

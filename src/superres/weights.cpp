@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "superres/whole_file.h"
 
@@ -45,7 +46,7 @@ std::string dtype_name(at::ScalarType type) {
   throw WeightsError(fmt::format("tensors of type {} cannot be written", c10::toString(type)));
 }
 
-at::Tensor tensor_at(const json& entry, const std::string& data) {
+at::Tensor tensor_at(const json& entry, std::string_view data) {
   const at::ScalarType type = dtype_from(entry.at("dtype").get<std::string>());
   const auto shape = entry.at("shape").get<std::vector<std::int64_t>>();
   const auto offsets = entry.at("data_offsets").get<std::array<std::uint64_t, 2>>();
@@ -65,7 +66,7 @@ at::Tensor tensor_at(const json& entry, const std::string& data) {
   return tensor;
 }
 
-Weights from_safetensors(const std::string& bytes) {
+Weights from_safetensors(std::string_view bytes) {
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof(length));
   if (length > kLongestHeader || length > bytes.size() - sizeof(length)) {
@@ -73,7 +74,7 @@ Weights from_safetensors(const std::string& bytes) {
   }
   const json header = json::parse(bytes.substr(sizeof(length), length), nullptr, false);
   if (!header.is_object()) throw WeightsError("its header is damaged");
-  const std::string data = bytes.substr(sizeof(length) + length);
+  const std::string_view data = bytes.substr(sizeof(length) + length);
   Weights weights;
   try {
     for (const auto& [name, entry] : header.items()) {

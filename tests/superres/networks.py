@@ -59,7 +59,7 @@ class Edsr(nn.Module):
         self.conv_last = nn.Conv2d(width, 3, 3, padding=1)
 
     def forward(self, x):
-        mean = torch.tensor([0.4488, 0.4371, 0.4040]).view(1, 3, 1, 1)
+        mean = torch.tensor([0.4488, 0.4371, 0.4040], device=x.device).view(1, 3, 1, 1)
         first = self.conv_first(x - mean)
         return self.conv_last(self.upsample(self.conv_after_body(self.body(first)) + first)) + mean
 

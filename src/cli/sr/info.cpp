@@ -51,8 +51,9 @@ int verify(const Options& options) {
   const std::atomic<bool>& stop = stop_on_interrupt();
   lab::Progress progress("sr verify", !options.quiet);
   std::vector<std::string> faults;
-  for (std::uint64_t i = 0; i < store.size() && !stop; ++i) {
-    progress.at(static_cast<double>(i) / static_cast<double>(store.size()), fmt::format("pair {}", i));
+  const std::uint64_t count = store.size();
+  for (std::uint64_t i = 0; i < count && !stop; ++i) {
+    progress.at(static_cast<double>(i) / static_cast<double>(count), fmt::format("pair {}", i));
     try {
       store.at(i);
     } catch (const superres::StoreError& error) {
@@ -66,9 +67,9 @@ int verify(const Options& options) {
   }
   for (const std::string& fault : faults) lab::say_error(fault);
   if (options.json) {
-    std::cout << lab::json_pages({{"pairs", store.size()}, {"faults", faults}});
+    std::cout << lab::json_pages({{"pairs", count}, {"faults", faults}});
   } else {
-    fmt::print("{} pairs, {} damaged\n", store.size(), faults.size());
+    fmt::print("{} pairs, {} damaged\n", count, faults.size());
   }
   return faults.empty() ? 0 : kBad;
 }

@@ -32,16 +32,18 @@ int run(Options options) {
     throw std::invalid_argument("--crop is smaller than the scale");
   }
   // Before a database is made for nothing.
-  if (superres::pictures_in(options.folder).empty()) {
+  const std::vector<std::string> names = superres::pictures_in(options.folder);
+  if (names.empty()) {
     throw std::invalid_argument(fmt::format("{}: it has no PNG, JPEG or WebP", options.folder));
   }
   const std::atomic<bool>& stop = stop_on_interrupt();
   superres::Store store = superres::Store::append_to(options.database, options.pack.to_json());
   lab::Progress progress("sr pack", !options.quiet);
-  const superres::PackReport report = superres::pack(
-      options.folder, store, options.pack, stop, [&](std::uint64_t done, std::uint64_t all, const std::string& name) {
-        progress.at(static_cast<double>(done) / static_cast<double>(all), name);
-      });
+  const superres::PackReport report =
+      superres::pack(options.folder, names, store, options.pack, stop,
+                     [&](std::uint64_t done, std::uint64_t all, const std::string& name) {
+                       progress.at(static_cast<double>(done) / static_cast<double>(all), name);
+                     });
   progress.clear();
   for (const std::string& skipped : report.skipped) lab::say_warning(fmt::format("skipped {}", skipped));
   if (report.interrupted) lab::say_warning("interrupted; the same command goes on from there");

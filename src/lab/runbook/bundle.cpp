@@ -145,4 +145,8 @@ std::vector<BundleFile> files_of(const json& manifest, const BundleLimits& limit
   return files;
 }
 
+std::string bundle_text(const json& document) {
+  return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace anymps::lab

@@ -51,4 +51,7 @@ std::vector<BundleFile> files_of(const nlohmann::json& manifest, const BundleLim
 
 nlohmann::json to_json(const BundleFile& file);
 
+// How documents stand in a bundle.
+std::string bundle_text(const nlohmann::json& document);
+
 }  // namespace anymps::lab

@@ -120,7 +120,7 @@ WrittenBundle write_bundle(const fs::path& target, json manifest, std::vector<Pa
   manifest["format"] = kBundleFormat;
   manifest["version"] = kBundleVersion;
   manifest["files"] = std::move(list);
-  const std::string text = manifest.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  const std::string text = bundle_text(manifest);
 
   TarWriter tar(made_beside.path(), Compression::kZstd);
   tar.begin({std::string(kManifestName), text.size(), false, made});

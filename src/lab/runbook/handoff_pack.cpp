@@ -25,8 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-std::string dumped(const json& document) { return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n"; }
-
 // The time that the bundle bears: now, or what builds that are to come out the same twice name.
 std::int64_t time_of_packing() {
   if (const char* named = std::getenv("SOURCE_DATE_EPOCH"); named != nullptr) {
@@ -53,7 +51,7 @@ PackedFile profile_of(const std::string& profile, Session& session) {
   if (!run || run->document.is_null()) {
     throw std::runtime_error(fmt::format("--profile: {} is neither a file nor a finished run of the logbook", profile));
   }
-  return {fmt::format("profile/run-{}.json", run->id), {}, dumped(run->document)};
+  return {fmt::format("profile/run-{}.json", run->id), {}, bundle_text(run->document)};
 }
 
 std::map<std::string, std::string> texts_in(const json& object) {
@@ -83,14 +81,14 @@ json pack_handoff(const PackOptions& options, const SessionOptions& session_opti
     lock_names.push_back(name);
     files.push_back({name, {}, std::move(text)});
   }
-  files.push_back({"environment.json", {}, dumped(environment)});
+  files.push_back({"environment.json", {}, bundle_text(environment)});
 
   json data = nullptr;
   if (!session_options.data.empty()) {
     const json manifest = data_manifest(session_options.data, [&](std::size_t done, std::size_t of) {
       progress.at(0.05 + 0.45 * static_cast<double>(done) / static_cast<double>(of), "reading the data set");
     });
-    files.push_back({"data.manifest.json", {}, dumped(manifest)});
+    files.push_back({"data.manifest.json", {}, bundle_text(manifest)});
     data = {{"path", manifest["path"]},
             {"sha256", manifest["sha256"]},
             {"files", manifest["files"].size()},
@@ -127,7 +125,7 @@ json pack_handoff(const PackOptions& options, const SessionOptions& session_opti
   files.push_back({"golden.plist", {}, launchd_plist(service)});
 
   files.push_back(
-      {"loader.json", {}, dumped({{"caches", environment["caches"]}, {"newest", circumstances_of(session)}})});
+      {"loader.json", {}, bundle_text({{"caches", environment["caches"]}, {"newest", circumstances_of(session)}})});
   if (!options.profile.empty()) files.push_back(profile_of(options.profile, session));
   for (const RecorderFile& file : recorder_files()) {
     files.push_back({std::string(kRecorderFolder) + std::string(file.name), {}, std::string(file.text)});
