@@ -31,7 +31,7 @@ export CCACHE_NOHASHDIR ?= 1
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 
-.PHONY: help run test test-full build cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz fuzz-source fuzz-bundle fuzz-kernels clean
+.PHONY: help run test test-full build cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz fuzz-source fuzz-bundle fuzz-superres fuzz-kernels clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -140,6 +140,7 @@ bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
 	$(VENV)/bin/python bench/trace_cost.py --lab
 	$(VENV)/bin/python bench/trace_cost.py --lab-lines
 	$(VENV)/bin/python bench/trace_writer.py
+	$(VENV)/bin/python bench/superres.py
 
 lint: build/.debian-lint $(VENV)/.ready ## format and lint checks, changing nothing
 	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'fuzz/*.h' 'fuzz/*.cpp' 'examples/*.cpp' | xargs clang-format-19 --dry-run -Werror
@@ -161,7 +162,7 @@ asan: ## the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 asan-short: build/.debian ## the same of the rooms below Metal kernels
 	cmake -S . -B build/asan-short -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_WITH_METAL=OFF -DANYMPS_BUILD_TESTS=ON \
 	  -DANYMPS_SANITIZE=address,undefined >/dev/null
-	cmake --build build/asan-short --target gpu_tests lab_tests
+	cmake --build build/asan-short --target gpu_tests lab_tests superres_files_tests
 	$(ASAN) UBSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/asan-short --output-on-failure
 
 define configure_tsan
@@ -170,7 +171,7 @@ endef
 
 tsan: build/.debian ## the C++ tests under ThreadSanitizer
 	$(configure_tsan)
-	cmake --build build/tsan --target gpu_tests lab_tests
+	cmake --build build/tsan --target gpu_tests lab_tests superres_files_tests
 	TSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/tsan --output-on-failure
 
 tsan-short: build/.debian ## the same of the room where threads meet, src/gpu
@@ -206,6 +207,13 @@ fuzz-bundle: build/.debian build/.debian-fuzz ## the reader of handoff bundles u
 	mkdir -p build/fuzz/bundle-corpus
 	$(FUZZ_ENV) build/fuzz/fuzz/bundle_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -print_final_stats=1 \
 	  -artifact_prefix=build/fuzz/bundle-finding- build/fuzz/bundle-corpus
+
+fuzz-superres: build/.debian build/.debian-fuzz ## what anymps sr reads (weights, pictures, records) under libFuzzer, for FUZZ_SECONDS
+	$(configure_fuzz)
+	cmake --build build/fuzz --target superres_fuzz
+	$(VENV)/bin/python fuzz/superres_seeds.py build/fuzz/superres-corpus
+	$(FUZZ_ENV) build/fuzz/fuzz/superres_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -print_final_stats=1 \
+	  -artifact_prefix=build/fuzz/superres-finding- build/fuzz/superres-corpus
 
 fuzz-kernels: $(TESTS)/build.ninja ## KERNELS random kernels on all engines, from SEED on
 	cmake --build $(TESTS) --target kernel_fuzz

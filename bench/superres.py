@@ -2,11 +2,13 @@
 
     python bench/superres.py                 both tables
     python bench/superres.py --rounds 20     a narrower interval
+    python bench/superres.py --quality       PSNR of DySample beside PixelShuffle at equal steps, on the CPU
 
-The loader: crops that come out of the database, beside crops of PNG files that Pillow decodes, in one run that takes
-turns. The training: `anymps sr train` beside a Python loop over the same network (tests/superres/networks.py), the same
-batches' sizes, Adam, clipping and average, on the same device; each round is a pair of processes in random order, and
-the figure is the median of the rounds' ratios with a bootstrap interval. Host time is the processor's, of the process.
+The loader: pairs of pictures out of the database, beside the same pairs as PNGs in two folders, which
+bench/cpp/superres_loader.cpp decodes with libpng, in one process that takes turns. The training: `anymps sr train`
+beside a Python loop over the same network (tests/superres/networks.py), the same batches' sizes, Adam, clipping and
+average, on the same device; each round is a pair of processes in random order, and the figure is the median of the
+rounds' ratios with a bootstrap interval. Host time is the processor's, of the process.
 """
 
 from __future__ import annotations
@@ -23,12 +25,14 @@ import tempfile
 import time
 from pathlib import Path
 
+import cpp_program
 import stats
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests" / "superres"))
 
 STEPS = 60
+PAIRS = 400  # that the loader reads in a round
 SKIPPED = 10  # steps at the beginning that do not count
 SETTINGS = {"network": {"width": 32, "blocks": 6}, "batch": 8, "crop": 24, "validation": 2, "validate_every": 1000}
 
@@ -85,6 +89,56 @@ def own_training(folder: Path, database: Path, device: str) -> dict:
     return {"seconds": [line["seconds"] for line in lines if "loss" in line], "host": host}
 
 
+def loader(folder: Path, database: Path, rounds: int) -> None:
+    """The files are in the system's memory for both sides: what is compared is decoding, not the disk."""
+    import numpy as np
+    from PIL import Image
+    from test_pack import records
+
+    for side in ("high", "low"):
+        (folder / side).mkdir()
+    for number, pair in enumerate(records(database)):
+        for side, pixels in zip(("high", "low"), pair, strict=True):
+            Image.fromarray(np.ascontiguousarray(pixels)).save(folder / side / f"{number:06}.png")
+    command = [cpp_program.build("bench_superres_loader"), database, folder / "high", folder / "low", str(PAIRS)]
+    seconds = {"store": [], "folder": []}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        chance = random.Random(0)
+        for seed in range(rounds + 1):
+            sums = {}
+            for side in chance.sample(sorted(seconds), 2):
+                child.stdin.write(f"{side} {seed}\n")
+                child.stdin.flush()
+                took, sums[side] = child.stdout.readline().split()
+                seconds[side].append(float(took))
+            assert sums["store"] == sums["folder"]
+    taken = {side: values[1:] for side, values in seconds.items()}
+    for side, values in taken.items():
+        print(f"loader, {side:6} {2 * PAIRS / statistics.median(values):9.0f} images/s")
+    ratio = stats.paired_ratio(taken["folder"], taken["store"])
+    print(f"loader, store over folder {ratio.median:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]  >= 1.0")
+
+
+def quality(folder: Path, database: Path) -> None:
+    settings = SETTINGS | {"network": {"width": 24, "blocks": 4}, "learning_rate": 2e-3, "ema": 0.98, "validation": 8}
+    (folder / "quality.json").write_text(json.dumps(settings))
+    print("| network | steps | bicubic | pixelshuffle | dysample |\n|---|---|---|---|---|")
+    for network in ("edsr", "plksr"):
+        for steps in (300, 600, 1200):
+            found = {}
+            for upsampler in ("pixelshuffle", "dysample"):
+                command = ["anymps", "sr", "train", "--data", database, "--config", folder / "quality.json", "--device",
+                           "cpu", "--network", network, "--upsampler", upsampler, "--steps", str(steps), "--out",
+                           folder / f"{network}-{upsampler}-{steps}", "--quiet", "--json"]  # fmt: skip
+                done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                found[upsampler] = json.loads(done.stdout)
+            one, other = found["pixelshuffle"], found["dysample"]
+            print(
+                f"| {network} | {steps} | {one['bicubic_psnr']:.2f} | {one['psnr']:.2f} | {other['psnr']:.2f} |",
+                flush=True,
+            )
+
+
 def training(folder: Path, database: Path, device: str, rounds: int) -> None:
     sides = {
         "C++": lambda: own_training(folder, database, device),
@@ -118,6 +172,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--device", default="mps")
+    parser.add_argument("--quality", action="store_true", help="the upsamplers' PSNR instead")
     parser.add_argument("--child", metavar="DB", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -132,6 +187,10 @@ def main() -> int:
         (folder / "config.json").write_text(json.dumps(SETTINGS))
         database = folder / "pairs.lmdb"
         subprocess.run(["anymps", "sr", "pack", folder / "pictures", database, "--quiet"], check=True)
+        if options.quality:
+            quality(folder, database)
+            return 0
+        loader(folder, database, 3 * options.rounds)
         training(folder, database, options.device, options.rounds)
     return 0
 

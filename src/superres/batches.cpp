@@ -50,7 +50,7 @@ std::uint64_t shuffled(std::uint64_t place, std::uint64_t count, std::uint64_t k
 
 at::Tensor cut(const Image& image, std::int64_t x, std::int64_t y, std::int64_t side, std::uint64_t turn) {
   const auto length = static_cast<int>(side);
-  at::Tensor pixels = tensor_of(cropped(rgb_of(image), static_cast<int>(x), static_cast<int>(y), length, length));
+  at::Tensor pixels = tensor_of(rgb_of(cropped(image, static_cast<int>(x), static_cast<int>(y), length, length)));
   if ((turn & 1) != 0) pixels = pixels.flip(2);
   if ((turn & 2) != 0) pixels = pixels.flip(1);
   if ((turn & 4) != 0) pixels = pixels.transpose(1, 2);

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "superres/store.h"
+#include "superres/files/store.h"
 
 namespace anymps::superres {
 

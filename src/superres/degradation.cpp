@@ -6,7 +6,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "superres/image_file.h"
+#include "superres/files/image_file.h"
 #include "superres/pixels.h"
 #include "superres/scale.h"
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "superres/image.h"
+#include "superres/files/image.h"
 
 namespace anymps::superres {
 

@@ -5,6 +5,7 @@
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/pixelshuffle.h>
 
+#include "superres/interpolating.h"
 #include "superres/layers.h"
 
 namespace anymps::superres {
@@ -50,16 +51,23 @@ class Edsr : public Network {
     for (int i = 0; i < options.blocks; ++i) body_->push_back(ResidualBlock(options.width));
     if (options.upsampler == Upsampler::kDySample) {
       dysample_ = register_module("upsample", DySample(options.width, options.width, options.scale, kGroups));
+      pass_colours(dysample_->last());
     } else {
       upsample_ = register_module("upsample", torch::nn::Sequential());
       // Four times as large is twice as large, twice.
       for (const std::int64_t factor :
            options.scale == 4 ? std::vector<std::int64_t>{2, 2} : std::vector<std::int64_t>{options.scale}) {
-        upsample_->push_back(convolution(options.width, options.width * factor * factor));
+        Conv2d widened = convolution(options.width, options.width * factor * factor);
+        interpolate_colours(widened, factor);
+        upsample_->push_back(widened);
         upsample_->push_back(torch::nn::PixelShuffle(factor));
       }
     }
     conv_last_ = register_module("conv_last", convolution(options.width, kColours));
+    pass_colours(conv_first_);
+    pass_colours(conv_last_);
+    const at::NoGradGuard constant;
+    conv_after_body_->weight.mul_(kInitialShare);
   }
 
   at::Tensor forward(const at::Tensor& low) override {

@@ -42,8 +42,8 @@ at::Tensor enlarged_in_tiles(Network& network, const at::Tensor& low, int scale,
   return whole;
 }
 
-Image enlarged_image(Network& network, const Image& image, int scale, const c10::Device& device,
-                     const TileOptions& options, const TileProgress& progress) {
+at::Tensor enlarged_image(Network& network, const Image& image, int scale, const c10::Device& device,
+                          const TileOptions& options, const TileProgress& progress) {
   const at::Tensor colours = tensor_of(rgb_of(image));
   at::Tensor made = enlarged_in_tiles(network, colours, scale, device, options, progress);
   if (image.channels < 3) made = made.mean(0, /*keepdim=*/true);
@@ -51,7 +51,7 @@ Image enlarged_image(Network& network, const Image& image, int scale, const c10:
     const at::Tensor alpha = tensor_of(image).narrow(0, image.channels - 1, 1).unsqueeze(0);
     made = at::cat({made, enlarged(alpha, scale).squeeze(0)});
   }
-  return image_of(made, image.bits);
+  return made;
 }
 
 }  // namespace anymps::superres

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "superres/image.h"
+#include "superres/files/image.h"
 #include "superres/network.h"
 
 namespace anymps::superres {
@@ -26,8 +26,8 @@ using TileProgress = std::function<void(std::size_t done, std::size_t all)>;
 at::Tensor enlarged_in_tiles(Network& network, const at::Tensor& low, int scale, const c10::Device& device,
                              const TileOptions& options, const TileProgress& progress);
 
-// With its alpha, enlarged without a network, and its bits.
-Image enlarged_image(Network& network, const Image& image, int scale, const c10::Device& device,
-                     const TileOptions& options, const TileProgress& progress);
+// Channels x H x W: with the image's alpha, enlarged without a network.
+at::Tensor enlarged_image(Network& network, const Image& image, int scale, const c10::Device& device,
+                          const TileOptions& options, const TileProgress& progress);
 
 }  // namespace anymps::superres

@@ -77,6 +77,20 @@ void take_network(const Weights& weights, const std::string& prefix, Network& ne
   take(network.named_buffers());
 }
 
+std::size_t take_matching(const Weights& weights, Network& network) {
+  const at::NoGradGuard constant;
+  std::size_t left = 0;
+  for (const auto& entry : network.named_parameters()) {
+    const at::Tensor found = weights.find(entry.key());
+    if (found.defined() && found.sizes() == entry.value().sizes()) {
+      entry.value().copy_(found);
+    } else {
+      ++left;
+    }
+  }
+  return left;
+}
+
 NetworkOptions recognised(const Weights& weights) {
   NetworkOptions options;
   if (weights.find("conv_first.weight").defined() && weights.find("body.0.conv1.weight").defined()) {

@@ -15,6 +15,9 @@ void put_network(const Network& network, const std::string& prefix, Weights& wei
 // Throws WeightsError that names the first tensor that is missing or of another shape.
 void take_network(const Weights& weights, const std::string& prefix, Network& network);
 
+// Those whose names and shapes are the network's, and the number of the network's own that stay as they are.
+std::size_t take_matching(const Weights& weights, Network& network);
+
 // What network these weights are of, told by their names and shapes. Throws WeightsError where it is none of ours.
 NetworkOptions recognised(const Weights& weights);
 

@@ -7,9 +7,9 @@
 #include <cctype>
 #include <stdexcept>
 
-#include "superres/image_file.h"
+#include "superres/files/image_file.h"
+#include "superres/files/text_hash.h"
 #include "superres/pixels.h"
-#include "superres/text_hash.h"
 
 namespace anymps::superres {
 namespace {

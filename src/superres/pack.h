@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "superres/degradation.h"
-#include "superres/store.h"
+#include "superres/files/store.h"
 
 namespace anymps::superres {
 

@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "superres/image.h"
+#include "superres/files/image.h"
 
 namespace anymps::superres {
 

@@ -7,6 +7,7 @@
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/normalization.h>
 
+#include "superres/interpolating.h"
 #include "superres/layers.h"
 
 namespace anymps::superres {
@@ -83,6 +84,8 @@ class Plksr : public Network {
     Conv2d last = convolution(options.width, kColours * squared, 3);
     torch::nn::init::normal_(first->weight, 0, 0.02);
     torch::nn::init::normal_(last->weight, 0, 0.02);
+    pass_colours(first);
+    if (options.upsampler == Upsampler::kPixelShuffle) interpolate_colours(last, options.scale, true);
     feats_->push_back(first);
     for (int i = 0; i < options.blocks; ++i) feats_->push_back(Block(options.width, options.kernel, normalised));
     // Never drops anything here; the last convolution's number counts it.
@@ -92,6 +95,7 @@ class Plksr : public Network {
       // The groups must divide the channels, of which an odd scale has an odd number.
       const std::int64_t groups = options.scale % 2 != 0 ? kColours : 4;
       dysample_ = register_module("to_img", DySample(kColours * squared, kColours, options.scale, groups));
+      average_colours(dysample_->last());
     }
   }
 

@@ -17,6 +17,7 @@
 #include "superres/model_file.h"
 #include "superres/pixels.h"
 #include "superres/quality.h"
+#include "superres/tile_size.h"
 #include "superres/weights.h"
 
 namespace anymps::superres {
@@ -60,7 +61,11 @@ std::unique_ptr<torch::optim::Optimizer> make_optimizer(const TrainingOptions& o
 
 Training::Training(const TrainingOptions& options, const DevicePolicy& policy, const Store& store,
                    const fs::path& folder)
-    : options_(options), policy_(policy), store_(store), folder_(folder) {
+    : options_(options),
+      policy_(policy),
+      has_other_upsampler_(options.network.upsampler != policy.upsampler),
+      store_(store),
+      folder_(folder) {
   options_.check();
   options_.network.upsampler = policy.upsampler;
   options_.data.workers = policy.workers;
@@ -74,6 +79,8 @@ Training::Training(const TrainingOptions& options, const DevicePolicy& policy, c
   }
   at::manual_seed(options_.seed);
   network_ = make_network(options_.network);
+  const fs::path checkpoint = folder / "checkpoint.safetensors";
+  if (!fs::exists(checkpoint) && !options_.init.empty()) load_initial();
   if (options_.ema > 0) {
     average_ = make_network(options_.network);
     Weights weights;
@@ -86,8 +93,7 @@ Training::Training(const TrainingOptions& options, const DevicePolicy& policy, c
   network_->train();
   optimizer_ = make_optimizer(options_, *network_);
   fs::create_directories(folder);
-  if (const fs::path checkpoint = folder / "checkpoint.safetensors"; fs::exists(checkpoint))
-    load_checkpoint(checkpoint);
+  if (fs::exists(checkpoint)) load_checkpoint(checkpoint);
   batches_ = std::make_unique<Batches>(store, options_.data, step_ * static_cast<std::uint64_t>(options_.accumulate));
 }
 
@@ -151,12 +157,14 @@ Validation Training::validate() {
   Network& network = average_ != nullptr ? *average_ : *network_;
   network.eval();
   Validation all;
+  const int scale = options_.network.scale;
+  const TileOptions tiles{tile_size(options_.network, network.reach(), policy_.device), network.reach()};
   for (std::uint64_t i = 0; i < options_.validation; ++i) {
     const Pair pair = store_.at(i);
     const at::Tensor low = tensor_of(rgb_of(pair.low)).unsqueeze(0);
     const at::Tensor high = tensor_of(rgb_of(pair.high)).unsqueeze(0);
-    const at::Tensor made = network.forward(low.to(policy_.device)).cpu().clamp(0, 1);
-    const int scale = options_.network.scale;
+    const at::Tensor made =
+        enlarged_in_tiles(network, low[0], scale, policy_.device, tiles, {}).unsqueeze(0).clamp(0, 1);
     const auto share = 1 / static_cast<double>(options_.validation);
     all.psnr += share * psnr(made, high, scale);
     all.ssim += share * ssim(made, high, scale);
@@ -170,6 +178,9 @@ json Training::identity() const {
   json own = options_.to_json();
   // What may change from one sitting to the next, and leaves the results as they are.
   for (const char* name : {"validate_every", "checkpoint_every", "checkpointing"}) own.erase(name);
+  // However they are split, the same crops make a step.
+  for (const char* name : {"batch", "accumulate"}) own.erase(name);
+  own["crops of a step"] = options_.data.batch * options_.accumulate;
   return {{"training", own}, {"pairs", store_.size()}, {"data", store_.settings()}};
 }
 
@@ -190,6 +201,15 @@ void Training::save_model() {
   write_safetensors(folder_ / "model.safetensors", weights);
 }
 
+void Training::load_initial() {
+  const Weights weights = read_weights(options_.init);
+  const std::size_t own = network_->named_parameters().size();
+  const std::size_t left = take_matching(weights, *network_);
+  if (left == own) throw WeightsError(fmt::format("{}: none of its tensors is one of the network's", options_.init));
+  beginning_ = fmt::format("with {} of {} tensors of {}{}", own - left, own, options_.init,
+                           left > 0 ? "; the others begin anew" : "");
+}
+
 void Training::load_checkpoint(const fs::path& path) {
   const Weights weights = read_weights(path);
   const auto about = [&](const char* name) {
@@ -199,6 +219,17 @@ void Training::load_checkpoint(const fs::path& path) {
   if (about("anymps") != "checkpoint 1") throw WeightsError(path.string() + ": it is no checkpoint of this version");
   const json theirs = json::parse(about("identity"), nullptr, false);
   if (theirs != identity()) {
+    const json::json_pointer upsampler("/training/network/upsampler");
+    if (has_other_upsampler_ && theirs.contains(upsampler) && theirs[upsampler] != identity()[upsampler]) {
+      throw std::invalid_argument(fmt::format(
+          "{}: it is of a training with {}, which on {} is trained as {}. Nothing was changed. --keep-{} goes on with "
+          "it "
+          "here, --device cpu elsewhere; --out OTHER --init {} begins a training with {} that takes over the rest of "
+          "the "
+          "network",
+          path.string(), theirs[upsampler].get<std::string>(), policy_.device.str(), name_of(policy_.upsampler),
+          theirs[upsampler].get<std::string>(), (folder_ / "model.safetensors").string(), name_of(policy_.upsampler)));
+    }
     std::string what = "other settings";
     for (const auto& difference : json::diff(theirs, identity())) {
       const std::string place = difference.value("path", "");

@@ -11,8 +11,8 @@
 
 #include "superres/batches.h"
 #include "superres/device_policy.h"
+#include "superres/files/store.h"
 #include "superres/network.h"
-#include "superres/store.h"
 
 namespace torch::optim {
 class Optimizer;
@@ -25,6 +25,7 @@ struct TrainingOptions {
   BatchOptions data;
   std::uint64_t steps = 1000;
   std::uint64_t seed = 0;
+  std::string init;                // a file of weights to begin with
   std::string optimizer = "adam";  // or "adamw"
   double learning_rate = 5e-4;
   double last_learning_rate = 1e-6;  // where the cosine ends
@@ -70,7 +71,7 @@ class Training {
 
   std::uint64_t step() const { return step_; }
   bool is_done() const { return step_ >= options_.steps; }
-  // Why it began where it did, for the log: "from the beginning", "from step 400 of its checkpoint".
+  // Where it began, for the log: "from the beginning", "from step 400 of its checkpoint".
   const std::string& beginning() const { return beginning_; }
 
   StepReport take_step();
@@ -82,11 +83,13 @@ class Training {
  private:
   double rate_at(std::uint64_t step) const;
   void update_average();
+  void load_initial();
   void load_checkpoint(const std::filesystem::path& path);
   nlohmann::json identity() const;
 
   TrainingOptions options_;
   DevicePolicy policy_;
+  bool has_other_upsampler_;  // than was asked for
   const Store& store_;
   std::filesystem::path folder_;
   std::shared_ptr<Network> network_;

@@ -9,7 +9,7 @@
 #include "lab/json_text.h"
 #include "lab/markup.h"
 #include "lab/runbook/chart.h"
-#include "superres/whole_file.h"
+#include "superres/files/whole_file.h"
 
 namespace anymps::superres {
 namespace {

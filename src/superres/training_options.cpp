@@ -36,6 +36,7 @@ json TrainingOptions::to_json() const {
           {"crop", data.crop},
           {"steps", steps},
           {"seed", seed},
+          {"init", init},
           {"optimizer", optimizer},
           {"learning_rate", learning_rate},
           {"last_learning_rate", last_learning_rate},
@@ -72,6 +73,7 @@ void TrainingOptions::update(const json& wanted) {
     data.crop = wanted.value("crop", data.crop);
     steps = wanted.value("steps", steps);
     seed = wanted.value("seed", seed);
+    init = wanted.value("init", init);
     optimizer = wanted.value("optimizer", optimizer);
     learning_rate = wanted.value("learning_rate", learning_rate);
     last_learning_rate = wanted.value("last_learning_rate", last_learning_rate);

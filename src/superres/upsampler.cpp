@@ -60,6 +60,10 @@ at::Tensor DySampleImpl::offsets(const at::Tensor& features) {
 }
 
 at::Tensor DySampleImpl::forward(const at::Tensor& features) {
+  return features.is_mps() ? forward_on_mps(features) : plain_forward(features);
+}
+
+at::Tensor DySampleImpl::forward_on_mps(const at::Tensor& features) {
   const std::int64_t batch = features.size(0);
   const std::int64_t height = features.size(2);
   const std::int64_t width = features.size(3);
@@ -70,7 +74,7 @@ at::Tensor DySampleImpl::forward(const at::Tensor& features) {
   const at::Tensor x = moved.narrow(1, 0, of_each) + (at::arange(width, options) + 0.5).view({1, 1, 1, width});
   const at::Tensor y = moved.narrow(1, of_each, of_each) + (at::arange(height, options) + 0.5).view({1, 1, height, 1});
   const auto spread = [&](const at::Tensor& coordinates, std::int64_t size) {
-    return at::pixel_shuffle(coordinates * (2.0 / static_cast<double>(size)) - 1, scale_)
+    return at::pixel_shuffle(2 * coordinates / size - 1, scale_)
         .reshape({batch * groups_, scale_ * height, scale_ * width});
   };
   const at::Tensor grid = at::stack({spread(x, width), spread(y, height)}, -1);

@@ -19,17 +19,20 @@ const char* name_of(Upsampler upsampler);
 // channels, with a 1x1 convolution at the end. Weights are named as in the loaders that people share models by: offset,
 // scope, end_conv, init_pos.
 //
-// The forward stays on the tensor's device and uses only what MPS has: coordinates of the grid are made once for each
-// size by broadcasting, instead of a meshgrid of five dimensions, and no tensor has more than four.
+// On mps the forward stays on the device and uses only what MPS has: the grid's coordinates are made by broadcasting,
+// instead of a meshgrid of five dimensions, and no tensor has more than four. It gives what the plain one gives.
 class DySampleImpl : public torch::nn::Module {
  public:
   DySampleImpl(std::int64_t channels, std::int64_t out_channels, std::int64_t scale, std::int64_t groups);
 
   at::Tensor forward(const at::Tensor& features);
-  // As the paper writes it down, for the CPU: what `forward` must equal.
-  at::Tensor plain_forward(const at::Tensor& features);
+  // What it ends with: a convolution of 1 x 1 at high resolution.
+  torch::nn::Conv2d& last() { return end_conv_; }
 
  private:
+  at::Tensor forward_on_mps(const at::Tensor& features);
+  // As the paper writes it down.
+  at::Tensor plain_forward(const at::Tensor& features);
   at::Tensor offsets(const at::Tensor& features);
 
   std::int64_t scale_;

@@ -156,7 +156,7 @@ def test_killed_packs_go_on(sr):
     sr.run("pack", "in", "whole.lmdb")
     lasts = time.monotonic() - begin
     chance = random.Random(0)
-    for _ in range(10):
+    for _ in range(20):
         child = sr.start("pack", "in", "pairs.lmdb", "--quiet")
         time.sleep(chance.uniform(0, lasts))
         child.send_signal(signal.SIGKILL)

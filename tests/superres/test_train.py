@@ -6,6 +6,7 @@ import signal
 import time
 
 import pytest
+from pictures import write_pictures
 from safetensors.torch import load_file
 
 SMALL = {
@@ -31,11 +32,13 @@ def losses(sr, run) -> list[float]:
     return [line["loss"] for line in sr.log(run) if "loss" in line]
 
 
-def test_it_beats_bicubic_on_mps(sr, database):
+def test_it_beats_bicubic_on_mps(sr):
+    write_pictures(sr.folder / "pictures", 64)
+    sr.run("pack", "pictures", "pairs.lmdb", "--scale", 2)
     network = {"width": 24, "blocks": 4}
-    config(sr, network=network, crop=24, learning_rate=2e-3, ema=0.98, checkpoint_every=300)
-    result = train(sr, database, "run", "--steps", 600)
-    assert result["psnr"] - result["bicubic_psnr"] > 0.3
+    config(sr, network=network, crop=16, learning_rate=3e-3, ema=0.98, checkpoint_every=300, validation=8)
+    result = train(sr, "pairs.lmdb", "run", "--steps", 600)
+    assert result["psnr"] - result["bicubic_psnr"] >= 1.5
     assert {file.name for file in (sr.folder / "run").iterdir()} == {
         "model.safetensors", "checkpoint.safetensors", "log.jsonl", "curves.html",
     }  # fmt: skip
@@ -75,7 +78,7 @@ def test_killed_trainings_end_the_same(sr, database):
     train(sr, database, "whole", "--steps", 30)
     lasts = time.monotonic() - begin
     chance = random.Random(0)
-    for _ in range(10):
+    for _ in range(20):
         child = sr.start("train", "--data", database, "--config", "config.json", "--out", "parts", "--steps", 30)
         time.sleep(chance.uniform(0.2 * lasts, lasts))
         child.send_signal(signal.SIGKILL)
@@ -121,6 +124,33 @@ def test_the_policy_is_told_with_its_reasons(sr, database):
     assert "upsample.offset.weight" in load_file(sr.folder / "kept/model.safetensors")
 
 
+def test_a_dysample_training_is_not_gone_on_with_on_mps_unasked(sr, database):
+    config(sr)
+    train(sr, database, "run", "--steps", 2, "--upsampler", "dysample", "--device", "cpu")
+    before = (sr.folder / "run/checkpoint.safetensors").read_bytes()
+    words = ("train", "--data", database, "--config", "config.json", "--upsampler", "dysample", "--quiet")
+    result = sr.run(*words, "--out", "run", "--steps", 2, status=2)
+    for text in (
+        "dysample, which on mps:0 is trained as pixelshuffle",
+        "--keep-dysample",
+        "--init run/model.safetensors",
+    ):
+        assert text in result.stderr
+    assert (sr.folder / "run/checkpoint.safetensors").read_bytes() == before
+    sr.run(*words, "--out", "run", "--steps", 2, "--keep-dysample")
+    result = sr.run(*words, "--out", "other", "--steps", 1, "--init", "run/model.safetensors")
+    begun, left = load_file(sr.folder / "run/model.safetensors"), load_file(sr.folder / "other/model.safetensors")
+    assert "the others begin anew" in result.stderr
+    same = [name for name in left if name in begun and (left[name] - begun[name]).abs().max() < 1e-2]
+    assert len(same) == len([name for name in left if not name.startswith("upsample")])
+
+
+def test_it_trains_within_a_mac_of_8_gb(sr, database):
+    config(sr)
+    result = train(sr, database, "run", "--steps", 3, ANYMPS_MAC="m1-8gb")
+    assert result["done"]
+
+
 def test_a_batch_that_is_too_large_is_answered_with_one_that_fits(sr, database):
     config(sr, network={"width": 64, "blocks": 8}, crop=48)
     small = {
@@ -136,6 +166,28 @@ def test_a_batch_that_is_too_large_is_answered_with_one_that_fits(sr, database):
     fits = int(line.split("the largest that fits is ")[1].split(".")[0])
     assert 0 < fits < 64
     train(sr, database, "run", "--steps", 2, "--batch", fits, **small)
+
+
+def test_a_batch_that_no_longer_fits_is_split(sr, database):
+    config(sr, network={"width": 64, "blocks": 8}, crop=48, batch=32)
+    train(sr, database, "whole", "--steps", 4)
+    child = sr.start("train", "--data", database, "--config", "config.json", "--out", "run", "--steps", 4)
+    while not (sr.folder / "run/log.jsonl").exists():
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    assert child.wait() == 1
+    small = {
+        "ANYMPS_MAC": "m1-8gb",
+        "PYTORCH_MPS_HIGH_WATERMARK_RATIO": "0.04",
+        "PYTORCH_MPS_LOW_WATERMARK_RATIO": "0.0",
+    }
+    words = ("train", "--data", database, "--config", "config.json", "--out", "run", "--steps", 4)
+    said = sr.run(*words, status=2, **small).stderr
+    split = said[said.index("--batch") : said.index(" takes the same steps")].split()
+    sr.run(*words, *split, **small)
+    one, other = (load_file(sr.folder / run / "model.safetensors") for run in ("whole", "run"))
+    for name, tensor in one.items():
+        assert (tensor - other[name]).abs().max() <= 1e-4
 
 
 def test_what_cannot_be_trained_is_said_in_one_line(sr, database):

@@ -1,6 +1,7 @@
 """anymps sr upscale, beside the same networks in Python."""
 
 import itertools
+import zipfile
 
 import numpy as np
 import pytest
@@ -32,6 +33,12 @@ def rounded(pixels: torch.Tensor) -> np.ndarray:
     return (255 * pixels.clamp(0, 1)).round()[0].permute(1, 2, 0).detach().numpy()
 
 
+def numbers_of(sr, *words, **variables) -> torch.Tensor:
+    """What `anymps sr upscale` makes of in.png, before it is rounded."""
+    sr.run("upscale", "model.safetensors", "in.png", "out.safetensors", "--overwrite", "--quiet", *words, **variables)
+    return load_file(sr.folder / "out.safetensors")["image"][None]
+
+
 @pytest.mark.parametrize(
     ("kind", "scale", "upsampler"), list(itertools.product(KINDS, (2, 3, 4), ("pixelshuffle", "dysample")))
 )
@@ -40,30 +47,63 @@ def test_the_reference_agrees(sr, kind, scale, upsampler):
     save_file(module.state_dict(), sr.folder / "model.safetensors")
     picture(5, 40).save(sr.folder / "in.png")
     wanted = module(pixels_of(sr.folder / "in.png"))
-    for device in ("cpu", "mps"):
-        sr.run("upscale", "model.safetensors", "in.png", f"{device}.png", "--device", device, "--quiet")
-        assert np.abs(np.asarray(Image.open(sr.folder / f"{device}.png")) - rounded(wanted)).max() <= 1
+    on_cpu, on_mps = (numbers_of(sr, "--device", device) for device in ("cpu", "mps"))
+    assert (on_cpu - wanted).abs().max() <= 1e-5
+    # On mps DySample has a forward of its own.
+    assert (on_mps - on_cpu).abs().max() <= 1e-6
+    sr.run("upscale", "model.safetensors", "in.png", "out.png")
+    assert np.abs(np.asarray(Image.open(sr.folder / "out.png")) - rounded(wanted)).max() <= 1
 
 
-@pytest.mark.parametrize("form", ["plain", "params_ema"])
-def test_pytorch_files_are_read(sr, form):
+def pytorch_file(form: str, module: torch.nn.Module) -> object:
+    optimizer = torch.optim.Adam(module.parameters())
+    module(torch.zeros(1, 3, 8, 8)).mean().backward()
+    optimizer.step()
+    state = module.state_dict()
+    return {
+        "state_dict": state,
+        "dict": dict(state),
+        "parameters": {name: torch.nn.Parameter(tensor) for name, tensor in state.items()},
+        "params_ema": {"iter": 3, "rate": 1e-4, "params": {}, "params_ema": state},
+        "checkpoint": {"optimizer": optimizer.state_dict(), "state_dict": state, "note": ("a", None, 2**70, b"x")},
+        "views": {name: tensor.t().contiguous().t() if tensor.dim() == 2 else tensor for name, tensor in state.items()},
+    }[form]
+
+
+@pytest.mark.parametrize("form", ["state_dict", "dict", "parameters", "params_ema", "checkpoint", "views"])
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_pytorch_files_are_read(sr, form, protocol):
     module = made("edsr", 2, "pixelshuffle")
-    state = dict(module.state_dict())
-    torch.save(state if form == "plain" else {"params_ema": state, "iter": 3}, sr.folder / "model.pth")
+    torch.save(pytorch_file(form, module), sr.folder / "model.pth", pickle_protocol=protocol)
     picture(5, 40).save(sr.folder / "in.png")
     sr.run("upscale", "model.pth", "in.png", "out.png", "--device", "cpu")
     wanted = rounded(module(pixels_of(sr.folder / "in.png")))
     assert np.abs(np.asarray(Image.open(sr.folder / "out.png")) - wanted).max() <= 1
 
 
+@pytest.mark.parametrize("upsampler", ["pixelshuffle", "dysample"])
 @pytest.mark.parametrize("kind", ["edsr", "plksr"])
-def test_tiles_have_no_seams(sr, kind):
-    save_file(made(kind, 2, "dysample").state_dict(), sr.folder / "model.safetensors")
+def test_tiles_have_no_seams(sr, kind, upsampler):
+    save_file(made(kind, 2, upsampler).state_dict(), sr.folder / "model.safetensors")
     picture(6, 130).save(sr.folder / "in.png")
-    for name, tile in (("whole", 512), ("tiles", 32)):
-        sr.run("upscale", "model.safetensors", "in.png", f"{name}.png", "--tile", tile)
-    one, other = (np.asarray(Image.open(sr.folder / f"{name}.png")).astype(int) for name in ("whole", "tiles"))
-    assert np.abs(one - other).max() <= 1
+    whole, tiles = (numbers_of(sr, "--tile", side) for side in (512, 32))
+    # The coordinates that DySample samples at are shares of a picture, and rounded as such.
+    assert (whole - tiles).abs().max() <= (1e-5 if upsampler == "dysample" else 1e-6)
+
+
+def test_tiles_are_as_large_as_memory_lets_them(sr):
+    save_file(made("edsr", 2, "pixelshuffle").state_dict(), sr.folder / "model.safetensors")
+    picture(6, 90).save(sr.folder / "in.png")
+    sides = {}
+    for share in ("1.0", "0.01"):
+        limits = {"PYTORCH_MPS_HIGH_WATERMARK_RATIO": share, "PYTORCH_MPS_LOW_WATERMARK_RATIO": "0.0"}
+        words = ("upscale", "model.safetensors", "in.png", f"{share}.png")
+        said = sr.run(*words, ANYMPS_MAC="m1-8gb", **limits).stderr
+        sides[share] = int(said.split("tiles of ")[1].split()[0])
+    assert sides["1.0"] == 1024
+    assert 32 <= sides["0.01"] < 1024
+    one, other = (np.asarray(Image.open(sr.folder / f"{share}.png")) for share in sides)
+    assert np.array_equal(one, other)
 
 
 def test_alpha_and_16_bits_are_kept(sr):
@@ -115,6 +155,41 @@ def test_what_cannot_be_enlarged_is_said_in_one_line(sr):
         assert text in result.stderr
         assert result.stderr.count("\n") == 1
     assert (sr.folder / "there.png").read_text() == "mine"
+
+
+class Evil:
+    def __reduce__(self):
+        return (exec, ("open('evil', 'w')",))
+
+
+def test_nothing_in_a_file_is_run(sr):
+    module = made("edsr", 2, "pixelshuffle")
+    torch.save({"evil": Evil(), "params": module.state_dict()}, sr.folder / "model.pth")
+    picture(5, 40).save(sr.folder / "in.png")
+    sr.run("upscale", "model.pth", "in.png", "out.png", "--device", "cpu")
+    assert not (sr.folder / "evil").exists()
+
+
+def test_damaged_pytorch_files_are_refused_in_one_line(sr):
+    torch.save(made("edsr", 2, "pixelshuffle").state_dict(), sr.folder / "model.pth")
+    picture(5, 40).save(sr.folder / "in.png")
+    whole = (sr.folder / "model.pth").read_bytes()
+    torch.save({"x": 1}, sr.folder / "none.pth")
+    torch.save({"x": torch.zeros(1)}, sr.folder / "old.pth", _use_new_zipfile_serialization=False)
+    (sr.folder / "cut.pth").write_bytes(whole[: len(whole) // 2])
+    with zipfile.ZipFile(sr.folder / "model.pth") as one, zipfile.ZipFile(sr.folder / "odd.pth", "w") as other:
+        for name in one.namelist():
+            # An instruction that no file of PyTorch's has, in place of the one that ends the pickle.
+            other.writestr(name, one.read(name)[:-1] + b"\xfe" if name.endswith(".pkl") else one.read(name))
+    for name, text in (
+        ("none.pth", "no dictionary of tensors"),
+        ("old.pth", "before PyTorch 1.6"),
+        ("cut.pth", "cut short or damaged"),
+        ("odd.pth", "instruction 0xfe"),
+    ):
+        result = sr.run("upscale", name, "in.png", "out.png", "--quiet", status=2)
+        assert text in result.stderr
+        assert result.stderr.count("\n") == 1
 
 
 def test_what_was_trained_is_what_the_reference_loads(sr, database):

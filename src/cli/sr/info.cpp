@@ -11,7 +11,7 @@
 #include "lab/runbook/progress.h"
 #include "lab/said.h"
 #include "lab/summary_screen.h"
-#include "superres/store.h"
+#include "superres/files/store.h"
 
 namespace anymps::cli::sr {
 namespace {

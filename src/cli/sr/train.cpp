@@ -137,6 +137,7 @@ class TrainCommand {
       if (!superres::is_out_of_memory(error)) throw;
       out_of_memory_ = error.what();
     }
+    if (training.step() > 0) training.save_checkpoint();
     // Beyond the handler, so that what the failed step held is free.
     throw_too_large(training);
   }
@@ -144,12 +145,19 @@ class TrainCommand {
   [[noreturn]] void throw_too_large(const superres::Training& training) {
     superres::TrainingOptions probed = settings_;
     probed.network.upsampler = policy_.upsampler;
-    const std::uint64_t kept = training.step();
     const auto fits = superres::largest_batch(probed, policy_);
-    throw std::runtime_error(
-        fmt::format("a batch of {} does not fit into the device's memory; {}. What was saved is at step {} at most. {}",
-                    settings_.data.batch, fits ? fmt::format("the largest that fits is {}", *fits) : "not even 1 does",
-                    kept, out_of_memory_.substr(0, out_of_memory_.find('\n'))));
+    std::string what = "not even 1 does";
+    if (fits) {
+      const int crops = settings_.data.batch * settings_.accumulate;
+      int divisor = *fits;
+      while (crops % divisor != 0) --divisor;
+      what =
+          fmt::format("the largest that fits is {}. --batch {} --accumulate {} takes the same steps, from step {} on",
+                      *fits, divisor, crops / divisor, training.step());
+    }
+    throw std::runtime_error(fmt::format("a batch of {} does not fit into the device's memory; {}. {}",
+                                         settings_.data.batch, what,
+                                         out_of_memory_.substr(0, out_of_memory_.find('\n'))));
   }
 
   const Options& options_;
@@ -184,8 +192,11 @@ void add_train(CLI::App& app, Action& chosen) {
   add_setting<std::string>(*verb, options, "--upsampler", at("/network/upsampler"),
                            "pixelshuffle or dysample (pixelshuffle)");
   add_setting<int>(*verb, options, "--batch", at("/batch"), "Crops in a batch (16)");
+  add_setting<int>(*verb, options, "--accumulate", at("/accumulate"), "Batches for a step (1)");
   add_setting<int>(*verb, options, "--crop", at("/crop"), "Side of a crop at low resolution (48)");
   add_setting<std::uint64_t>(*verb, options, "--seed", at("/seed"), "Of weights and crops (0)");
+  add_setting<std::string>(*verb, options, "--init", at("/init"),
+                           "A model to begin with; what another upsampler has begins anew");
   verb->add_option("--workers", options->wishes.workers, "Threads that read ahead (by the device's policy)");
   verb->add_option("--pin-memory", options->wishes.pin_memory, "true or false (by the device's policy)");
   verb->add_option("--use-amp", options->wishes.amp, "true or false (by the device's policy)");
@@ -201,6 +212,7 @@ weights), checkpoint.safetensors, log.jsonl, curves.html. What the device change
 A config file has the other settings: network.{kind, scale, upsampler, width, blocks, kernel}, optimizer, learning_rate,
 last_learning_rate, warm_up, weight_decay, ema, clip, accumulate, checkpointing, frequency, validation, validate_every,
 checkpoint_every.
+A training with DySample is not gone on with on mps: it says how else.
 Status: 0 trained to the end, 1 interrupted and saved, 2 it could not run.
 
 Examples:

@@ -13,12 +13,15 @@
 #include "lab/runbook/progress.h"
 #include "lab/said.h"
 #include "superres/enlarge.h"
-#include "superres/image_file.h"
+#include "superres/files/image_file.h"
+#include "superres/files/png_codec.h"
+#include "superres/files/whole_file.h"
 #include "superres/largest_batch.h"
 #include "superres/model_file.h"
 #include "superres/pack.h"
-#include "superres/png_codec.h"
-#include "superres/whole_file.h"
+#include "superres/pixels.h"
+#include "superres/tile_size.h"
+#include "superres/weights.h"
 
 namespace anymps::cli::sr {
 namespace {
@@ -36,13 +39,13 @@ struct Options {
   bool quiet = false;
 };
 
-constexpr int kFirstTile = 512;
-constexpr int kSmallestTile = 32;
-
 struct Job {
   fs::path from;
   fs::path to;
 };
+
+// Numbers instead of a picture: nothing is rounded, nothing cut to what pixels can be.
+bool is_tensor_file(const fs::path& path) { return path.extension() == ".safetensors"; }
 
 // A file becomes a file, or goes into a folder that is there; a folder becomes a folder.
 std::vector<Job> jobs_of(const Options& options) {
@@ -59,7 +62,9 @@ std::vector<Job> jobs_of(const Options& options) {
   }
   if (!fs::exists(input)) throw std::invalid_argument(options.input + ": there is no such file");
   if (fs::is_directory(output)) return {{input, output / input.filename().replace_extension(".png")}};
-  if (output.extension() != ".png") throw std::invalid_argument(options.output + ": pictures are written as .png");
+  if (output.extension() != ".png" && !is_tensor_file(output)) {
+    throw std::invalid_argument(options.output + ": pictures are written as .png, or .safetensors for their numbers");
+  }
   return {{input, output}};
 }
 
@@ -72,12 +77,13 @@ class UpscaleCommand {
                                               network_options_.scale, options.scale));
     }
     network_->to(device_);
-    tile_ = options.tile;
+    tile_ = options.tile > 0 ? options.tile : superres::tile_size(network_options_, network_->reach(), device_);
   }
 
   int run() {
     const std::vector<Job> jobs = jobs_of(options_);
     const std::atomic<bool>& stop = stop_on_interrupt();
+    if (!options_.quiet) lab::say_info(fmt::format("tiles of {} pixels, and {} around", tile_, network_->reach()));
     lab::Progress progress("sr upscale", !options_.quiet);
     std::size_t failed = 0;
     std::size_t done = 0;
@@ -102,12 +108,16 @@ class UpscaleCommand {
   bool one(const Job& job, std::size_t before, std::size_t all, lab::Progress& progress) {
     try {
       const superres::Image image = superres::read_image(job.from);
-      const superres::Image made = enlarged(image, [&](std::size_t done, std::size_t tiles) {
+      const at::Tensor made = enlarged(image, [&](std::size_t done, std::size_t tiles) {
         const double share = static_cast<double>(done) / static_cast<double>(tiles);
         progress.at((static_cast<double>(before) + share) / static_cast<double>(all), job.from.filename().string());
       });
       if (job.to.has_parent_path()) fs::create_directories(job.to.parent_path());
-      const std::vector<std::uint8_t> png = superres::encode_png(made);
+      if (is_tensor_file(job.to)) {
+        superres::write_safetensors(job.to, {{{"image", made}}, {}});
+        return true;
+      }
+      const std::vector<std::uint8_t> png = superres::encode_png(superres::image_of(made, image.bits));
       superres::write_whole(job.to, {reinterpret_cast<const char*>(png.data()), png.size()});
       return true;
     } catch (const superres::ImageError& error) {
@@ -118,15 +128,14 @@ class UpscaleCommand {
   }
 
   // Smaller tiles until one fits; the next picture begins with what fitted.
-  superres::Image enlarged(const superres::Image& image, const superres::TileProgress& progress) {
-    if (tile_ == 0) tile_ = kFirstTile;
+  at::Tensor enlarged(const superres::Image& image, const superres::TileProgress& progress) {
     while (true) {
       try {
         return superres::enlarged_image(*network_, image, network_options_.scale, device_, {tile_, network_->reach()},
                                         progress);
       } catch (const std::exception& error) {
-        if (!superres::is_out_of_memory(error) || tile_ <= kSmallestTile) throw;
-        tile_ /= 2;
+        if (!superres::is_out_of_memory(error) || tile_ <= superres::kSmallestTile) throw;
+        tile_ = std::max(superres::kSmallestTile, tile_ / 2);
         lab::say_info(fmt::format("memory is short: tiles of {} pixels", tile_));
       }
     }
@@ -146,11 +155,13 @@ void add_upscale(CLI::App& app, Action& chosen) {
   CLI::App* verb = app.add_subcommand("upscale", "Enlarge pictures with a model");
   verb->add_option("MODEL", options->model, "Weights: .safetensors or .pth")->required()->type_name("FILE");
   verb->add_option("INPUT", options->input, "A picture, or a folder of them")->required()->type_name("PATH");
-  verb->add_option("OUT", options->output, "The picture, or the folder")->required()->type_name("PATH");
+  verb->add_option("OUT", options->output, "The picture, or the folder; .safetensors takes the numbers")
+      ->required()
+      ->type_name("PATH");
   verb->add_option("--device", options->device, "cpu, mps or cuda")->capture_default_str();
   verb->add_option("--scale", options->scale, "Refuse a model for another scale");
   verb->add_option("--tile", options->tile, "Side of the tiles at low resolution (by the memory there is)")
-      ->check(CLI::Range(kSmallestTile, 1 << 16));
+      ->check(CLI::Range(superres::kSmallestTile, 1 << 16));
   verb->add_flag("--overwrite", options->overwrite, "Write pictures anew that are there already");
   verb->add_flag("--quiet", options->quiet, "No progress bar");
   verb->footer(

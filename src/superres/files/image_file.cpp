@@ -1,4 +1,4 @@
-#include "superres/image_file.h"
+#include "superres/files/image_file.h"
 
 #include <turbojpeg.h>
 #include <webp/decode.h>
@@ -11,8 +11,8 @@
 #include <memory>
 #include <string_view>
 
-#include "superres/image_error.h"
-#include "superres/png_codec.h"
+#include "superres/files/image_error.h"
+#include "superres/files/png_codec.h"
 
 namespace anymps::superres {
 namespace {

@@ -1,4 +1,4 @@
-#include "superres/record.h"
+#include "superres/files/record.h"
 
 #include <zlib.h>
 

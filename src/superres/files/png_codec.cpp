@@ -1,4 +1,4 @@
-#include "superres/png_codec.h"
+#include "superres/files/png_codec.h"
 
 #include <png.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "superres/image_error.h"
+#include "superres/files/image_error.h"
 
 namespace anymps::superres {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "superres/image.h"
+#include "superres/files/image.h"
 
 namespace anymps::superres {
 

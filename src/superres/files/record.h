@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "superres/image.h"
+#include "superres/files/image.h"
 
 namespace anymps::superres {
 

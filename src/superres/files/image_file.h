@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "superres/image.h"
-#include "superres/image_error.h"
+#include "superres/files/image.h"
+#include "superres/files/image_error.h"
 
 namespace anymps::superres {
 

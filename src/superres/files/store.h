@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "superres/record.h"
+#include "superres/files/record.h"
 
 struct MDB_env;
 

@@ -1,4 +1,4 @@
-#include "superres/store.h"
+#include "superres/files/store.h"
 
 #include <fmt/format.h>
 #include <lmdb.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "lab/json_text.h"
-#include "superres/text_hash.h"
+#include "superres/files/text_hash.h"
 
 namespace anymps::superres {
 namespace {

@@ -1,4 +1,4 @@
-#include "superres/whole_file.h"
+#include "superres/files/whole_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,0 +1,160 @@
+#include "superres/torch_file.h"
+
+#include <ATen/ATen.h>
+#include <caffe2/serialize/in_memory_adapter.h>
+#include <caffe2/serialize/inline_container.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "superres/files/pickle.h"
+
+namespace anymps::superres {
+namespace {
+
+using Kind = PickleValue::Kind;
+
+struct StorageName {
+  std::string_view name;
+  at::ScalarType type;
+};
+constexpr std::array kStorages = {
+    StorageName{"torch.FloatStorage", at::kFloat}, StorageName{"torch.DoubleStorage", at::kDouble},
+    StorageName{"torch.HalfStorage", at::kHalf},   StorageName{"torch.BFloat16Storage", at::kBFloat16},
+    StorageName{"torch.LongStorage", at::kLong},   StorageName{"torch.IntStorage", at::kInt},
+    StorageName{"torch.ByteStorage", at::kByte},   StorageName{"torch.BoolStorage", at::kBool}};
+
+at::ScalarType storage_type(const std::string& name) {
+  for (const StorageName& storage : kStorages) {
+    if (name == storage.name) return storage.type;
+  }
+  throw WeightsError(fmt::format("it has a tensor of {}, which no network here has", name));
+}
+
+[[noreturn]] void throw_damaged() { throw WeightsError("one of its tensors is damaged"); }
+
+const PickleValue& item(const PickleValue& value, std::size_t index, Kind kind) {
+  if (index >= value.items.size() || !value.items[index]->is(kind)) throw_damaged();
+  return *value.items[index];
+}
+
+bool is_call(const PickleValue& value, std::string_view function) {
+  return value.is(Kind::kCall) && value.items.size() == 2 && value.items[0]->text == function;
+}
+
+std::vector<std::int64_t> numbers(const PickleValue& list) {
+  std::vector<std::int64_t> made;
+  for (std::size_t i = 0; i < list.items.size(); ++i) made.push_back(item(list, i, Kind::kInteger).integer);
+  return made;
+}
+
+// How many elements a tensor reaches over; sizes are multiplied with care, for they come from a file.
+std::int64_t extent(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides) {
+  std::int64_t last = 0;
+  bool is_empty = false;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    std::int64_t step = 0;
+    if (sizes[i] < 0 || strides[i] < 0) throw_damaged();
+    if (sizes[i] == 0) is_empty = true;
+    if (sizes[i] > 0 && (__builtin_mul_overflow(sizes[i] - 1, strides[i], &step) ||
+                         __builtin_add_overflow(last, step, &last) || last == INT64_MAX)) {
+      throw_damaged();
+    }
+  }
+  return is_empty ? 0 : last + 1;
+}
+
+class Archive {
+ public:
+  explicit Archive(const std::string& bytes)
+      : reader_(std::make_shared<caffe2::serialize::MemoryReadAdapter>(bytes.data(),
+                                                                       static_cast<std::int64_t>(bytes.size()))) {}
+
+  std::string record(const std::string& name) {
+    const auto [data, size] = reader_.getRecord(name);
+    return {static_cast<const char*>(data.get()), size};
+  }
+  bool has(const std::string& name) { return reader_.hasRecord(name); }
+
+  // Of a call of torch._utils._rebuild_tensor_v2 (storage, offset, sizes, strides, ...), or of one that makes a
+  // parameter of it; otherwise nothing.
+  std::optional<at::Tensor> tensor(const PickleValue& value) {
+    const PickleValue* call = &value;
+    if (is_call(*call, "torch._utils._rebuild_parameter")) call = &item(item(*call, 1, Kind::kList), 0, Kind::kCall);
+    if (!is_call(*call, "torch._utils._rebuild_tensor_v2")) return std::nullopt;
+    const PickleValue& arguments = item(*call, 1, Kind::kList);
+    const at::Tensor& storage = storage_of(item(item(arguments, 0, Kind::kPersistent), 0, Kind::kList));
+    const std::int64_t offset = item(arguments, 1, Kind::kInteger).integer;
+    const std::vector<std::int64_t> sizes = numbers(item(arguments, 2, Kind::kList));
+    const std::vector<std::int64_t> strides = numbers(item(arguments, 3, Kind::kList));
+    if (sizes.size() != strides.size() || sizes.size() > 16 || offset < 0 || offset > storage.numel()) throw_damaged();
+    if (extent(sizes, strides) > storage.numel() - offset) throw_damaged();
+    // A stride of 0 may claim more elements than the file has bytes.
+    std::int64_t count = 1;
+    for (const std::int64_t size : sizes) {
+      if (__builtin_mul_overflow(count, size, &count)) throw_damaged();
+    }
+    if (count > storage.numel()) throw_damaged();
+    return storage.as_strided(sizes, strides, offset).contiguous();
+  }
+
+ private:
+  // ("storage", its type, its record's name, a device, how many elements).
+  const at::Tensor& storage_of(const PickleValue& name) {
+    const std::string& key = item(name, 2, Kind::kText).text;
+    if (const auto found = storages_.find(key); found != storages_.end()) return found->second;
+    const at::ScalarType type = storage_type(item(name, 1, Kind::kGlobal).text);
+    const std::string bytes = record("data/" + key);
+    const auto count = static_cast<std::int64_t>(bytes.size() / c10::elementSize(type));
+    at::Tensor storage = at::empty({count}, type);
+    std::memcpy(storage.mutable_data_ptr(), bytes.data(), static_cast<std::size_t>(count) * c10::elementSize(type));
+    return storages_.emplace(key, std::move(storage)).first->second;
+  }
+
+  caffe2::serialize::PyTorchStreamReader reader_;
+  std::map<std::string, at::Tensor> storages_;
+};
+
+Weights tensors_of(const PickleValue& dictionary, Archive& archive) {
+  Weights weights;
+  for (const auto& [key, value] : dictionary.entries) {
+    if (!key->is(Kind::kText)) continue;
+    if (std::optional<at::Tensor> tensor = archive.tensor(*value)) weights.tensors.emplace_back(key->text, *tensor);
+  }
+  return weights;
+}
+
+// Of the first dictionary of tensors: the whole, or where trainers keep it.
+Weights state_in(const PickleValue& value, Archive& archive) {
+  if (Weights weights = tensors_of(value, archive); !weights.tensors.empty()) return weights;
+  for (const char* name : {"params_ema", "params", "state_dict", "model"}) {
+    const PickleValue* inner = value.find(name);
+    if (inner == nullptr) continue;
+    if (Weights weights = tensors_of(*inner, archive); !weights.tensors.empty()) return weights;
+  }
+  throw WeightsError("it holds no dictionary of tensors");
+}
+
+}  // namespace
+
+Weights from_torch_file(const std::string& bytes) {
+  try {
+    Archive archive(bytes);
+    if (archive.has("byteorder") && archive.record("byteorder") != "little") {
+      throw WeightsError("its numbers are big-endian, which is not read here");
+    }
+    const Pickle pickle(archive.record("data.pkl"));
+    return state_in(pickle.value(), archive);
+  } catch (const PickleError& error) {
+    throw WeightsError(error.what());
+  } catch (const c10::Error&) {
+    throw WeightsError("it is cut short or damaged");
+  }
+}
+
+}  // namespace anymps::superres

@@ -1,0 +1,14 @@
+// Files of torch.save.
+#pragma once
+
+#include <string>
+
+#include "superres/weights.h"
+
+namespace anymps::superres {
+
+// Dictionaries of any class, parameters and checkpoints of the community's trainers are read; what else they hold is
+// passed over, and nothing of it is executed. Throws WeightsError without the file's name.
+Weights from_torch_file(const std::string& bytes);
+
+}  // namespace anymps::superres
