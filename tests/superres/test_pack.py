@@ -162,7 +162,8 @@ def test_killed_packs_go_on(sr):
         child.send_signal(signal.SIGKILL)
         child.wait()
         if (sr.folder / "pairs.lmdb").exists():
-            assert sr.run("verify", "pairs.lmdb", status=None).returncode in (0, 2)
+            result = sr.run("verify", "pairs.lmdb", status=None)
+            assert result.returncode == 0 or "nothing is packed into it yet" in result.stderr
     sr.run("pack", "in", "pairs.lmdb")
     one, other = (list(records(sr.folder / name)) for name in ("whole.lmdb", "pairs.lmdb"))
     assert len(one) == len(other) == 60

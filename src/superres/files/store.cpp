@@ -98,6 +98,17 @@ std::uint64_t count_in(const Transaction& transaction, unsigned database) {
   return text ? std::strtoull(std::string(*text).c_str(), nullptr, 10) : 0;
 }
 
+bool is_empty(const Transaction& transaction, unsigned database, const fs::path& path) {
+  MDB_stat statistics{};
+  check(mdb_stat(transaction.handle(), database, &statistics), path);
+  return statistics.ms_entries == 0;
+}
+
+// As a pack leaves it that was killed at its very beginning.
+[[noreturn]] void throw_unpacked(const fs::path& path) {
+  throw StoreError(path.string() + ": nothing is packed into it yet: pack again");
+}
+
 }  // namespace
 
 void Store::Close::operator()(MDB_env* environment) const { mdb_env_close(environment); }
@@ -122,14 +133,17 @@ Store::Store(const fs::path& path, bool writable) : path_(path) {
                                    path.string(), found.value("version", 0), kVersion));
     }
     settings_ = found.value("settings", json::object());
-  } else if (!writable) {
+  } else if (!is_empty(transaction, database_, path)) {
     throw StoreError(path.string() + ": it is a database of another program");
+  } else if (!writable) {
+    throw_unpacked(path);
   }
   transaction.commit();
 }
 
 Store Store::open(const fs::path& path) {
   if (!fs::is_regular_file(path)) throw StoreError(path.string() + ": there is no such database");
+  if (fs::file_size(path) == 0) throw_unpacked(path);
   return {path, false};
 }
 
@@ -137,9 +151,6 @@ Store Store::append_to(const fs::path& path, const json& settings) {
   Store store(path, true);
   if (store.settings_.is_null()) {
     Transaction transaction(store.environment_.get(), path, true);
-    MDB_stat statistics{};
-    check(mdb_stat(transaction.handle(), store.database_, &statistics), path);
-    if (statistics.ms_entries != 0) throw StoreError(path.string() + ": it is a database of another program");
     transaction.put(store.database_, kAbout,
                     lab::json_line({{"program", "anymps sr"}, {"version", kVersion}, {"settings", settings}}));
     transaction.commit();
