@@ -57,22 +57,27 @@ at::Tensor cut(const Image& image, std::int64_t x, std::int64_t y, std::int64_t 
   return pixels;
 }
 
+// The pair at `place`, or the next one behind it that has room for a crop.
+Pair pair_from(const Store& store, const BatchOptions& options, std::uint64_t place) {
+  const std::uint64_t count = options.pairs - options.first;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Pair pair = store.at(options.first + (place + i) % count);
+    if (pair.low.width >= options.crop && pair.low.height >= options.crop) return pair;
+  }
+  throw std::invalid_argument(fmt::format(
+      "all pairs are smaller than a crop of {}: choose a smaller --crop, or pack larger pictures", options.crop));
+}
+
 }  // namespace
 
 Batch batch_at(const Store& store, const BatchOptions& options, std::uint64_t number) {
-  const std::uint64_t count = store.size() - options.first;
+  const std::uint64_t count = options.pairs - options.first;
   const auto batch = static_cast<std::uint64_t>(options.batch);
   std::vector<at::Tensor> lows;
   std::vector<at::Tensor> highs;
   for (std::uint64_t i = number * batch; i < (number + 1) * batch; ++i) {
     const std::uint64_t epoch = i / count;
-    const Pair pair = store.at(options.first + shuffled(i % count, count, mixed(options.seed, epoch)));
-    if (pair.low.width < options.crop || pair.low.height < options.crop) {
-      throw std::invalid_argument(
-          fmt::format("a pair of {} x {} pixels is smaller than a crop of {}: choose a smaller "
-                      "--crop, or pack larger pictures",
-                      pair.low.width, pair.low.height, options.crop));
-    }
+    const Pair pair = pair_from(store, options, shuffled(i % count, count, mixed(options.seed, epoch)));
     const std::uint64_t chance = mixed(options.seed ^ 0x5eed, i);
     const auto x = static_cast<std::int64_t>(
         below(mixed(chance, 1), static_cast<std::uint64_t>(pair.low.width - options.crop + 1)));

@@ -17,6 +17,7 @@ struct BatchOptions {
   int scale = 2;
   std::uint64_t seed = 0;
   std::uint64_t first = 0;  // pairs below are kept for validation
+  std::uint64_t pairs = 0;  // of the database: what is added to it later is left out
   int workers = 0;          // threads that read ahead; 0: the caller's own
   bool pin_memory = false;
 };
@@ -28,13 +29,14 @@ struct Batch {
 
 class Batches {
  public:
-  // `store` must outlive it. Throws std::invalid_argument where no pair is as large as a crop.
+  // `store` must outlive it.
   Batches(const Store& store, const BatchOptions& options, std::uint64_t next);
   ~Batches();
   Batches(const Batches&) = delete;
   Batches& operator=(const Batches&) = delete;
 
-  // In the order of their numbers. Throws what reading them threw.
+  // In the order of their numbers. Pairs that are smaller than a crop are passed over. Throws what reading them threw,
+  // and std::invalid_argument where no pair is as large as a crop.
   Batch next();
 
  private:

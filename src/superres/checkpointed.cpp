@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "superres/autocast.h"
+
 namespace anymps::superres {
 namespace {
 
@@ -21,6 +23,7 @@ struct Again : torch::autograd::Function<Again> {
                             const c10::intrusive_ptr<Kept>& kept) {
     context->save_for_backward({input});
     context->saved_data["block"] = c10::IValue::make_capsule(kept);
+    context->saved_data["mixed"] = at::autocast::is_autocast_enabled(input.device().type());
     const at::AutoGradMode without(false);
     return kept->block(input);
   }
@@ -31,7 +34,12 @@ struct Again : torch::autograd::Function<Again> {
     const auto capsule = context->saved_data["block"].toCapsule();
     const auto& block = static_cast<const Kept&>(*capsule).block;
     const at::Tensor input = context->get_saved_variables()[0].detach().requires_grad_(true);
-    torch::autograd::backward({block(input)}, {gradients[0]});
+    at::Tensor output;
+    {
+      const Autocast mixed(input.device().type(), context->saved_data["mixed"].toBool());
+      output = block(input);
+    }
+    torch::autograd::backward({output}, {gradients[0]});
     return {input.grad(), at::Tensor()};
   }
 };

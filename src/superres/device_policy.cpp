@@ -45,7 +45,7 @@ DevicePolicy training_policy(const c10::Device& device, Upsampler upsampler, con
                              yes_or_no, policy.reasons);
   policy.amp = chosen("use_amp", wishes.amp, device.is_cuda(),
                       mps                ? "mixed precision is made for CUDA, and fails or drifts on MPS"
-                      : device.is_cuda() ? "tensor cores"
+                      : device.is_cuda() ? "tensor cores, in bfloat16"
                                          : "a CPU gains nothing from it",
                       yes_or_no, policy.reasons);
   policy.upsampler = upsampler;

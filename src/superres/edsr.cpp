@@ -14,6 +14,8 @@ namespace {
 using torch::nn::Conv2d;
 
 constexpr std::int64_t kGroups = 4;
+// In which BasicSR's weights expect colours to be. DySample, which it has not, takes features for distances.
+double range_of(Upsampler upsampler) { return upsampler == Upsampler::kDySample ? 1 : 255; }
 // So that a deep network begins near the identity.
 constexpr double kInitialShare = 0.1;
 
@@ -42,11 +44,12 @@ class Edsr : public Network {
  public:
   explicit Edsr(const NetworkOptions& options)
       : checkpointing_(options.checkpointing),
+        range_(range_of(options.upsampler)),
         blocks_(options.blocks),
         conv_first_(register_module("conv_first", convolution(kColours, options.width))),
         body_(register_module("body", torch::nn::Sequential())),
         conv_after_body_(register_module("conv_after_body", convolution(options.width, options.width))),
-        // The mean of DIV2K, which BasicSR's loaders take for granted.
+        // The mean of DIV2K, as in BasicSR.
         mean_(at::tensor({0.4488, 0.4371, 0.4040}, at::kFloat).view({1, kColours, 1, 1})) {
     for (int i = 0; i < options.blocks; ++i) body_->push_back(ResidualBlock(options.width));
     if (options.upsampler == Upsampler::kDySample) {
@@ -71,15 +74,15 @@ class Edsr : public Network {
   }
 
   at::Tensor forward(const at::Tensor& low) override {
-    const at::Tensor mean = mean_.to(low.options());
-    const at::Tensor first = conv_first_->forward(low - mean);
+    if (mean_.device() != low.device()) mean_ = mean_.to(low.device());
+    const at::Tensor first = conv_first_->forward((low - mean_) * range_);
     at::Tensor x = first;
     for (const auto& module : *body_) {
       x = through(module.ptr<ResidualBlockImpl>(), x, checkpointing_);
     }
     x = conv_after_body_->forward(x) + first;
     x = dysample_ ? dysample_->forward(x) : upsample_->forward(x);
-    return conv_last_->forward(x) + mean;
+    return conv_last_->forward(x) / range_ + mean_;
   }
 
   // One pixel for each convolution of 3 x 3 in a row, and what DySample may look aside.
@@ -87,6 +90,7 @@ class Edsr : public Network {
 
  private:
   bool checkpointing_;
+  double range_;
   int blocks_;
   Conv2d conv_first_;
   torch::nn::Sequential body_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "superres/out_of_memory.h"
 #include "superres/pixels.h"
 
 namespace anymps::superres {
@@ -13,12 +14,14 @@ at::Tensor enlarged(const at::Tensor& low, int scale) {
   return at::_upsample_bicubic2d_aa(low, size, /*align_corners=*/false, scale, scale).clamp(0, 1);
 }
 
-at::Tensor enlarged_in_tiles(Network& network, const at::Tensor& low, int scale, const c10::Device& device,
-                             const TileOptions& options, const TileProgress& progress) {
+namespace {
+
+at::Tensor in_tiles(Network& network, const at::Tensor& low, int scale, const c10::Device& device,
+                    const TileOptions& options, const TileProgress& progress) {
   const at::NoGradGuard constant;
   const std::int64_t height = low.size(1);
   const std::int64_t width = low.size(2);
-  const std::int64_t side = options.tile > 0 ? options.tile : std::max(height, width);
+  const std::int64_t side = options.tile;
   const std::int64_t rows = (height + side - 1) / side;
   const std::int64_t columns = (width + side - 1) / side;
   at::Tensor whole = at::empty({3, height * scale, width * scale}, low.options());
@@ -42,8 +45,22 @@ at::Tensor enlarged_in_tiles(Network& network, const at::Tensor& low, int scale,
   return whole;
 }
 
+}  // namespace
+
+at::Tensor enlarged_in_tiles(Network& network, const at::Tensor& low, int scale, const c10::Device& device,
+                             TileOptions& options, const TileProgress& progress) {
+  while (true) {
+    try {
+      return in_tiles(network, low, scale, device, options, progress);
+    } catch (const std::exception& error) {
+      if (!is_out_of_memory(error) || options.tile <= kSmallestTile) throw;
+      options.tile = std::max(kSmallestTile, options.tile / 2);
+    }
+  }
+}
+
 at::Tensor enlarged_image(Network& network, const Image& image, int scale, const c10::Device& device,
-                          const TileOptions& options, const TileProgress& progress) {
+                          TileOptions& options, const TileProgress& progress) {
   const at::Tensor colours = tensor_of(rgb_of(image));
   at::Tensor made = enlarged_in_tiles(network, colours, scale, device, options, progress);
   if (image.channels < 3) made = made.mean(0, /*keepdim=*/true);

@@ -7,6 +7,7 @@
 
 #include "superres/files/image.h"
 #include "superres/network.h"
+#include "superres/tile_size.h"
 
 namespace anymps::superres {
 
@@ -14,8 +15,8 @@ namespace anymps::superres {
 at::Tensor enlarged(const at::Tensor& low, int scale);
 
 struct TileOptions {
-  int tile = 0;     // side at low resolution; 0: the whole picture at once
-  int overlap = 0;  // at each side of a tile beside what it is for
+  int tile = kLargestTile;  // side at low resolution
+  int overlap = 0;          // at each side of a tile beside what it is for
 };
 
 // Told how many tiles of how many are done.
@@ -23,11 +24,12 @@ using TileProgress = std::function<void(std::size_t done, std::size_t all)>;
 
 // `low` is 3 x H x W on the CPU, and so is what comes back; the network is on `device`. Each tile is computed with its
 // surroundings, of which nothing is kept: with an overlap of the network's reach it is what the whole picture gives.
+// Where the device's memory is short, tiles of half the side are tried, and stay in `options`.
 at::Tensor enlarged_in_tiles(Network& network, const at::Tensor& low, int scale, const c10::Device& device,
-                             const TileOptions& options, const TileProgress& progress);
+                             TileOptions& options, const TileProgress& progress);
 
 // Channels x H x W: with the image's alpha, enlarged without a network.
 at::Tensor enlarged_image(Network& network, const Image& image, int scale, const c10::Device& device,
-                          const TileOptions& options, const TileProgress& progress);
+                          TileOptions& options, const TileProgress& progress);
 
 }  // namespace anymps::superres

@@ -2,11 +2,10 @@
 
 #include <ATen/ATen.h>
 #include <ATen/detail/MPSHooksInterface.h>
-#include <c10/util/Exception.h>
 #include <torch/optim/adam.h>
 
-#include <string_view>
-
+#include "superres/autocast.h"
+#include "superres/out_of_memory.h"
 #include "superres/quality.h"
 
 namespace anymps::superres {
@@ -26,9 +25,15 @@ bool fits(const TrainingOptions& options, const DevicePolicy& policy, int batch)
     // The second step has the optimiser's memory beside it.
     for (int step = 0; step < 2; ++step) {
       const at::Tensor low = at::zeros({batch, 3, side, side}).to(policy.device);
-      const at::Tensor made = network->forward(low);
-      at::Tensor loss = made.abs().mean();
-      if (options.frequency > 0) loss = loss + frequency_loss(made, at::zeros_like(made));
+      const std::int64_t large = side * options.network.scale;
+      const at::Tensor high = at::zeros({batch, 3, large, large}).to(policy.device);
+      at::Tensor made;
+      {
+        const Autocast mixed(policy.device.type(), policy.amp);
+        made = network->forward(low).to(at::kFloat);
+      }
+      at::Tensor loss = at::l1_loss(made, high);
+      if (options.frequency > 0) loss = loss + frequency_loss(made, high);
       loss.backward();
       optimizer.step();
       loss.item<float>();
@@ -42,11 +47,6 @@ bool fits(const TrainingOptions& options, const DevicePolicy& policy, int batch)
 }
 
 }  // namespace
-
-bool is_out_of_memory(const std::exception& error) {
-  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) return true;
-  return std::string_view(error.what()).find("out of memory") != std::string_view::npos;
-}
 
 std::optional<int> largest_batch(const TrainingOptions& options, const DevicePolicy& policy) {
   give_back(policy.device);

@@ -7,9 +7,6 @@
 
 namespace anymps::superres {
 
-// Whether what was thrown says that the device's memory is full.
-bool is_out_of_memory(const std::exception& error);
-
 // The largest batch below that of `options` with which a step can be taken; nothing where not even 1 can. Touches no
 // file.
 std::optional<int> largest_batch(const TrainingOptions& options, const DevicePolicy& policy);

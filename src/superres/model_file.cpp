@@ -8,30 +8,46 @@
 namespace anymps::superres {
 namespace {
 
-// Blocks whose numbers follow each other from `first` on.
-int count_blocks(const Weights& weights, const std::string& before, int first, const std::string& after) {
+// The weight of a convolution: so that nothing below divides by a size of 0, or asks for one that is not there.
+at::Tensor convolution_at(const Weights& weights, const std::string& name) {
+  const at::Tensor found = weights.find(name);
+  if (!found.defined() || found.dim() != 4 || found.numel() == 0) {
+    throw WeightsError(fmt::format("its tensor {} is missing or no convolution's", name));
+  }
+  return found;
+}
+
+// Blocks whose numbers follow each other from `first` on, and whose convolutions are of that shape: a network is not
+// made larger than the file.
+int count_blocks(const Weights& weights, const std::string& before, int first, const std::string& after,
+                 at::IntArrayRef shape) {
   int count = 0;
-  while (weights.find(fmt::format("{}{}{}", before, first + count, after)).defined()) ++count;
-  return count;
+  while (true) {
+    const at::Tensor found = weights.find(fmt::format("{}{}{}", before, first + count, after));
+    if (!found.defined() || found.sizes() != shape) return count;
+    ++count;
+  }
 }
 
 int root_of(std::int64_t squared) { return static_cast<int>(std::lround(std::sqrt(static_cast<double>(squared)))); }
 
 // DySample's offsets have two coordinates for each group and place in the square.
 int dysample_scale(const Weights& weights, const std::string& prefix, std::int64_t groups) {
-  return root_of(weights.find(prefix + "offset.weight").size(0) / (2 * groups));
+  return root_of(convolution_at(weights, prefix + "offset.weight").size(0) / (2 * groups));
 }
 
 NetworkOptions recognised_edsr(const Weights& weights) {
   NetworkOptions options;
   options.kind = "edsr";
-  options.width = static_cast<int>(weights.find("conv_first.weight").size(0));
-  options.blocks = count_blocks(weights, "body.", 0, ".conv1.weight");
+  const std::int64_t width = convolution_at(weights, "conv_first.weight").size(0);
+  options.width = static_cast<int>(width);
+  options.blocks = count_blocks(weights, "body.", 0, ".conv1.weight", {width, width, 3, 3});
   if (weights.find("upsample.offset.weight").defined()) {
     options.upsampler = Upsampler::kDySample;
     options.scale = dysample_scale(weights, "upsample.", 4);
-  } else if (const at::Tensor first = weights.find("upsample.0.weight"); first.defined()) {
-    options.scale = weights.find("upsample.2.weight").defined() ? 4 : root_of(first.size(0) / options.width);
+  } else {
+    const at::Tensor first = convolution_at(weights, "upsample.0.weight");
+    options.scale = weights.find("upsample.2.weight").defined() ? 4 : root_of(first.size(0) / width);
   }
   return options;
 }
@@ -39,13 +55,12 @@ NetworkOptions recognised_edsr(const Weights& weights) {
 NetworkOptions recognised_plksr(const Weights& weights) {
   NetworkOptions options;
   options.kind = weights.find("feats.1.norm.weight").defined() ? "realplksr" : "plksr";
-  options.width = static_cast<int>(weights.find("feats.0.weight").size(0));
-  options.kernel = static_cast<int>(weights.find("feats.1.lk.conv.weight").size(2));
-  options.blocks = count_blocks(weights, "feats.", 1, ".lk.conv.weight");
+  const std::int64_t width = convolution_at(weights, "feats.0.weight").size(0);
+  options.width = static_cast<int>(width);
+  options.kernel = static_cast<int>(convolution_at(weights, "feats.1.lk.conv.weight").size(2));
+  options.blocks = count_blocks(weights, "feats.", 1, ".channel_mixer.0.weight", {2 * width, width, 3, 3});
   const int last = options.blocks + (options.kind == "realplksr" ? 2 : 1);
-  if (const at::Tensor weight = weights.find(fmt::format("feats.{}.weight", last)); weight.defined()) {
-    options.scale = root_of(weight.size(0) / 3);
-  }
+  options.scale = root_of(convolution_at(weights, fmt::format("feats.{}.weight", last)).size(0) / 3);
   if (weights.find("to_img.offset.weight").defined()) options.upsampler = Upsampler::kDySample;
   return options;
 }

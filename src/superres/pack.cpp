@@ -47,6 +47,9 @@ std::vector<Image> pieces_of(const Image& image, int crop, int scale) {
   return pieces;
 }
 
+// Errors of PyTorch's go on for lines with where they were raised.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 }  // namespace
 
 nlohmann::json PackOptions::to_json() const {
@@ -61,12 +64,13 @@ std::vector<std::string> pictures_in(const fs::path& folder) {
   fs::recursive_directory_iterator entries(folder, fs::directory_options::skip_permission_denied, error);
   if (error) throw std::runtime_error(fmt::format("{}: {}", folder.string(), error.message()));
   for (; entries != fs::recursive_directory_iterator(); entries.increment(error)) {
-    if (error) throw std::runtime_error(fmt::format("{}: {}", folder.string(), error.message()));
     std::error_code unknown;
     if (entries->is_regular_file(unknown) && is_picture(entries->path())) {
       names.push_back(entries->path().lexically_relative(folder).generic_string());
     }
   }
+  // An entry that cannot be gone on from ends the loop.
+  if (error) throw std::runtime_error(fmt::format("{}: {}", folder.string(), error.message()));
   std::ranges::sort(names);
   return names;
 }
@@ -81,23 +85,32 @@ PackReport pack(const fs::path& folder, const std::vector<std::string>& names, S
     }
     if (progress) progress(report.files, names.size(), name);
     ++report.files;
-    if (store.source(name)) {
-      ++report.before;
+    std::error_code unknown;
+    const std::uint64_t bytes = fs::file_size(folder / name, unknown);
+    // What was skipped is tried again: it may have been mended.
+    if (const std::optional<Source> packed = store.source(name); packed && packed->error.empty()) {
+      if (packed->bytes == bytes) {
+        ++report.before;
+      } else {
+        report.skipped.push_back(name + ": another file of that name is packed already");
+      }
       continue;
     }
+    std::vector<Pair> pairs;
     try {
-      std::vector<Pair> pairs;
       const std::uint64_t number = text_hash(name);
       for (Image& piece : pieces_of(rgb_of(read_image(folder / name)), options.crop, options.degradation.scale)) {
         Image low = degraded(piece, options.degradation, number + pairs.size());
         pairs.push_back({std::move(piece), std::move(low)});
       }
-      store.add(name, pairs);
-      report.pairs += pairs.size();
-    } catch (const ImageError& error) {
-      store.skip(name, error.what());
-      report.skipped.push_back(fmt::format("{}: {}", name, error.what()));
+    } catch (const std::exception& error) {
+      const std::string why = first_line(error.what());
+      store.skip(name, why);
+      report.skipped.push_back(fmt::format("{}: {}", name, why));
+      continue;
     }
+    store.add(name, bytes, pairs);
+    report.pairs += pairs.size();
   }
   return report;
 }

@@ -1,11 +1,12 @@
 #include "superres/tile_size.h"
 
 #include <ATen/detail/MPSHooksInterface.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+
+#include "gpu/machine_memory.h"
 
 namespace anymps::superres {
 namespace {
@@ -26,11 +27,7 @@ double free_bytes(const c10::Device& device) {
     return watermark() * static_cast<double>(hooks.getRecommendedMaxMemory()) -
            static_cast<double>(hooks.getCurrentAllocatedMemory());
   }
-#ifdef _SC_AVPHYS_PAGES
-  if (device.is_cpu()) {
-    return static_cast<double>(::sysconf(_SC_AVPHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  }
-#endif
+  if (device.is_cpu()) return static_cast<double>(gpu::available_memory());
   return 8e9;  // a GPU of today has it; one that has less says so
 }
 

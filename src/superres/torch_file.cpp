@@ -19,6 +19,9 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
+// What names the tensors; its bytes may be compressed, and become values of a hundred bytes each.
+constexpr std::size_t kLargestPickle = 16 << 20;
+
 struct StorageName {
   std::string_view name;
   at::ScalarType type;
@@ -79,6 +82,7 @@ class Archive {
     const auto [data, size] = reader_.getRecord(name);
     return {static_cast<const char*>(data.get()), size};
   }
+  std::size_t size_of(const std::string& name) { return reader_.getRecordSize(name); }
   bool has(const std::string& name) { return reader_.hasRecord(name); }
 
   // Of a call of torch._utils._rebuild_tensor_v2 (storage, offset, sizes, strides, ...), or of one that makes a
@@ -129,6 +133,12 @@ Weights tensors_of(const PickleValue& dictionary, Archive& archive) {
   return weights;
 }
 
+// What PyTorch's C++ side writes says of a dictionary which types it is of.
+const PickleValue& untagged(const PickleValue& value) {
+  if (!is_call(value, "torch.jit._pickle.restore_type_tag")) return value;
+  return item(item(value, 1, Kind::kList), 0, Kind::kDictionary);
+}
+
 // Of the first dictionary of tensors: the whole, or where trainers keep it.
 Weights state_in(const PickleValue& value, Archive& archive) {
   if (Weights weights = tensors_of(value, archive); !weights.tensors.empty()) return weights;
@@ -140,7 +150,85 @@ Weights state_in(const PickleValue& value, Archive& archive) {
   throw WeightsError("it holds no dictionary of tensors");
 }
 
+// A pickle as torch.save writes it, of the second protocol.
+class PickleText {
+ public:
+  void add(std::string_view code) { text_ += code; }
+  void add_text(std::string_view text) {
+    add("X");
+    add_number(static_cast<std::uint32_t>(text.size()));
+    add(text);
+  }
+  void add_integer(std::int64_t value) {
+    add("\x8a\x08");
+    add_number(value);
+  }
+  void add_tuple(at::IntArrayRef numbers) {
+    add("(");
+    for (const std::int64_t number : numbers) add_integer(number);
+    add("t");
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  template <typename Number>
+  void add_number(Number number) {
+    text_.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  }
+
+  std::string text_;
+};
+
+std::string_view storage_name(at::ScalarType type) {
+  for (const StorageName& storage : kStorages) {
+    if (type == storage.type) return storage.name;
+  }
+  throw WeightsError(fmt::format("tensors of type {} cannot be written", c10::toString(type)));
+}
+
+// _rebuild_tensor_v2(storage, 0, sizes, strides, False, OrderedDict()).
+void add_tensor(const at::Tensor& tensor, const std::string& key, PickleText& pickle) {
+  const std::string_view storage = storage_name(tensor.scalar_type());
+  pickle.add("ctorch._utils\n_rebuild_tensor_v2\n((");
+  pickle.add_text("storage");
+  pickle.add(fmt::format("ctorch\n{}\n", storage.substr(storage.find('.') + 1)));
+  pickle.add_text(key);
+  pickle.add_text("cpu");
+  pickle.add_integer(tensor.numel());
+  pickle.add("tQ");
+  pickle.add_integer(0);
+  pickle.add_tuple(tensor.sizes());
+  pickle.add_tuple(tensor.strides());
+  pickle.add("\x89");
+  pickle.add("ccollections\nOrderedDict\n)RtR");
+}
+
 }  // namespace
+
+std::string to_torch_file(const Weights& weights) {
+  std::string bytes;
+  caffe2::serialize::PyTorchStreamWriter writer([&bytes](const void* data, std::size_t size) {
+    bytes.append(static_cast<const char*>(data), size);
+    return size;
+  });
+  PickleText pickle;
+  pickle.add("\x80\x02}(");
+  std::vector<at::Tensor> kept;
+  for (const auto& [name, tensor] : weights.tensors) {
+    const std::string key = std::to_string(kept.size());
+    kept.push_back(tensor.cpu().contiguous());
+    pickle.add_text(name);
+    add_tensor(kept.back(), key, pickle);
+  }
+  pickle.add("u.");
+  writer.writeRecord("data.pkl", pickle.text().data(), pickle.text().size());
+  writer.writeRecord("byteorder", "little", 6);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    writer.writeRecord(fmt::format("data/{}", i), kept[i].const_data_ptr(), kept[i].nbytes());
+  }
+  writer.writeEndOfFile();
+  return bytes;
+}
 
 Weights from_torch_file(const std::string& bytes) {
   try {
@@ -148,8 +236,9 @@ Weights from_torch_file(const std::string& bytes) {
     if (archive.has("byteorder") && archive.record("byteorder") != "little") {
       throw WeightsError("its numbers are big-endian, which is not read here");
     }
+    if (archive.size_of("data.pkl") > kLargestPickle) throw WeightsError("it is no file of weights: its index is huge");
     const Pickle pickle(archive.record("data.pkl"));
-    return state_in(pickle.value(), archive);
+    return state_in(untagged(pickle.value()), archive);
   } catch (const PickleError& error) {
     throw WeightsError(error.what());
   } catch (const c10::Error&) {

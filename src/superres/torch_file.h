@@ -11,4 +11,7 @@ namespace anymps::superres {
 // passed over, and nothing of it is executed. Throws WeightsError without the file's name.
 Weights from_torch_file(const std::string& bytes);
 
+// What torch.save of a dictionary of these tensors writes; torch.load takes it with weights_only.
+std::string to_torch_file(const Weights& weights);
+
 }  // namespace anymps::superres

@@ -1,7 +1,6 @@
 #include "superres/training.h"
 
 #include <ATen/ATen.h>
-#include <ATen/autocast_mode.h>
 #include <fmt/format.h>
 #include <torch/nn/utils/clip_grad.h>
 #include <torch/optim/adam.h>
@@ -12,7 +11,9 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "lab/json_text.h"
 #include "superres/adam_state.h"
+#include "superres/autocast.h"
 #include "superres/enlarge.h"
 #include "superres/model_file.h"
 #include "superres/pixels.h"
@@ -28,25 +29,6 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-// Mixed precision for as long as this lives.
-class Autocast {
- public:
-  Autocast(const c10::Device& device, bool on)
-      : type_(device.type()), before_(at::autocast::is_autocast_enabled(type_)) {
-    at::autocast::set_autocast_enabled(type_, on);
-  }
-  Autocast(const Autocast&) = delete;
-  Autocast& operator=(const Autocast&) = delete;
-  ~Autocast() {
-    at::autocast::clear_cache();
-    at::autocast::set_autocast_enabled(type_, before_);
-  }
-
- private:
-  c10::DeviceType type_;
-  bool before_;
-};
 
 std::unique_ptr<torch::optim::Optimizer> make_optimizer(const TrainingOptions& options, Network& network) {
   if (options.optimizer == "adamw") {
@@ -64,6 +46,7 @@ Training::Training(const TrainingOptions& options, const DevicePolicy& policy, c
     : options_(options),
       policy_(policy),
       has_other_upsampler_(options.network.upsampler != policy.upsampler),
+      lock_(folder),
       store_(store),
       folder_(folder) {
   options_.check();
@@ -73,6 +56,7 @@ Training::Training(const TrainingOptions& options, const DevicePolicy& policy, c
   options_.data.first = options_.validation;
   options_.data.scale = options_.network.scale;
   options_.data.seed = options_.seed;
+  options_.data.pairs = store.size();
   if (store.size() <= options_.validation) {
     throw std::invalid_argument(
         fmt::format("the database has {} pairs, and {} of them are for validation", store.size(), options_.validation));
@@ -80,6 +64,12 @@ Training::Training(const TrainingOptions& options, const DevicePolicy& policy, c
   at::manual_seed(options_.seed);
   network_ = make_network(options_.network);
   const fs::path checkpoint = folder / "checkpoint.safetensors";
+  if (!fs::exists(checkpoint) && fs::exists(folder / "model.safetensors")) {
+    throw std::invalid_argument(
+        fmt::format("{}: there is a model without the checkpoint of its training, which would be written over; name "
+                    "another --out",
+                    folder.string()));
+  }
   if (!fs::exists(checkpoint) && !options_.init.empty()) load_initial();
   if (options_.ema > 0) {
     average_ = make_network(options_.network);
@@ -92,7 +82,6 @@ Training::Training(const TrainingOptions& options, const DevicePolicy& policy, c
   network_->to(policy.device);
   network_->train();
   optimizer_ = make_optimizer(options_, *network_);
-  fs::create_directories(folder);
   if (fs::exists(checkpoint)) load_checkpoint(checkpoint);
   batches_ = std::make_unique<Batches>(store, options_.data, step_ * static_cast<std::uint64_t>(options_.accumulate));
 }
@@ -124,7 +113,7 @@ StepReport Training::take_step() {
     const at::Tensor high = batch.high.to(policy_.device, policy_.pin_memory);
     at::Tensor made;
     {
-      const Autocast mixed(policy_.device, policy_.amp);
+      const Autocast mixed(policy_.device.type(), policy_.amp);
       made = network_->forward(low);
     }
     at::Tensor loss = at::l1_loss(made.to(at::kFloat), high);
@@ -134,8 +123,10 @@ StepReport Training::take_step() {
     total = total.defined() ? total + loss.detach() : loss.detach();
   }
   if (options_.clip > 0) torch::nn::utils::clip_grad_norm_(network_->parameters(), options_.clip);
+  is_whole_ = false;
   optimizer_->step();
   update_average();
+  is_whole_ = true;
   report.step = ++step_;
   report.loss = total.item<double>();
   report.seconds = since(began);
@@ -158,7 +149,7 @@ Validation Training::validate() {
   network.eval();
   Validation all;
   const int scale = options_.network.scale;
-  const TileOptions tiles{tile_size(options_.network, network.reach(), policy_.device), network.reach()};
+  TileOptions tiles{tile_size(options_.network, network.reach(), policy_.device), network.reach()};
   for (std::uint64_t i = 0; i < options_.validation; ++i) {
     const Pair pair = store_.at(i);
     const at::Tensor low = tensor_of(rgb_of(pair.low)).unsqueeze(0);
@@ -181,7 +172,7 @@ json Training::identity() const {
   // However they are split, the same crops make a step.
   for (const char* name : {"batch", "accumulate"}) own.erase(name);
   own["crops of a step"] = options_.data.batch * options_.accumulate;
-  return {{"training", own}, {"pairs", store_.size()}, {"data", store_.settings()}};
+  return {{"training", own}, {"data", store_.settings()}};
 }
 
 void Training::save_checkpoint() {
@@ -190,7 +181,10 @@ void Training::save_checkpoint() {
   if (average_ != nullptr) put_network(*average_, "ema.", weights);
   put_adam_state(*optimizer_, "optimizer.", weights);
   weights.tensors.emplace_back("rng.cpu", at::globalContext().defaultGenerator(at::kCPU).get_state());
-  weights.about = {{"anymps", "checkpoint 1"}, {"step", std::to_string(step_)}, {"identity", identity().dump()}};
+  weights.about = {{"anymps", "checkpoint 1"},
+                   {"step", std::to_string(step_)},
+                   {"pairs", std::to_string(options_.data.pairs)},
+                   {"identity", lab::json_line(identity())}};
   write_safetensors(folder_ / "checkpoint.safetensors", weights);
 }
 
@@ -251,6 +245,12 @@ void Training::load_checkpoint(const fs::path& path) {
     generator.set_state(state);
   }
   step_ = std::strtoull(about("step").c_str(), nullptr, 10);
+  // Crops are drawn from as many pairs as there were at the beginning, whatever was packed since.
+  options_.data.pairs = std::strtoull(about("pairs").c_str(), nullptr, 10);
+  if (options_.data.pairs > store_.size() || options_.data.pairs <= options_.validation) {
+    throw std::invalid_argument(fmt::format("{}: it is of a training on {} pairs, and the database has {}",
+                                            path.string(), options_.data.pairs, store_.size()));
+  }
   beginning_ = fmt::format("from step {} of its checkpoint", step_);
 }
 

@@ -1,16 +1,15 @@
 // Training a network on a database of pairs.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "superres/batches.h"
 #include "superres/device_policy.h"
+#include "superres/files/folder_lock.h"
 #include "superres/files/store.h"
 #include "superres/network.h"
 
@@ -75,6 +74,8 @@ class Training {
   const std::string& beginning() const { return beginning_; }
 
   StepReport take_step();
+  // Whether the weights are those of a step's end: not where the optimiser was thrown out of its work.
+  bool is_whole() const { return is_whole_; }
   Validation validate();
   void save_checkpoint();
   // The weights for use: their average where there is one.
@@ -90,6 +91,7 @@ class Training {
   TrainingOptions options_;
   DevicePolicy policy_;
   bool has_other_upsampler_;  // than was asked for
+  FolderLock lock_;
   const Store& store_;
   std::filesystem::path folder_;
   std::shared_ptr<Network> network_;
@@ -97,6 +99,7 @@ class Training {
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   std::unique_ptr<Batches> batches_;
   std::uint64_t step_ = 0;
+  bool is_whole_ = true;
   std::string beginning_ = "from the beginning";
 };
 

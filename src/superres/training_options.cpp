@@ -17,7 +17,7 @@ void need(bool holds, const std::string& what) {
 
 void TrainingOptions::check() const {
   network.check();
-  need(steps > 0, "there must be at least one step");
+  need(steps > 0 && steps <= 1'000'000'000, "steps are from 1 to a thousand million");
   need(data.batch > 0, "the batch must have at least one crop");
   need(data.crop >= 8, fmt::format("a crop of {} pixels is too small: take 8 or more", data.crop));
   need(optimizer == "adam" || optimizer == "adamw", fmt::format("`{}` is neither adam nor adamw", optimizer));

@@ -2,12 +2,9 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
-#include <torch/serialize.h>
 
 #include <array>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 
 #include "superres/files/safetensors.h"
@@ -68,9 +65,9 @@ at::Tensor Weights::find(const std::string& name) const {
 }
 
 Weights read_weights(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw WeightsError(path.string() + ": it cannot be read");
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::optional<std::string> read = read_whole(path);
+  if (!read) throw WeightsError(path.string() + ": it cannot be read");
+  const std::string& bytes = *read;
   try {
     if (bytes.starts_with("\x80\x02")) {
       throw WeightsError("it is of torch.save before PyTorch 1.6: load and save it once with a newer one");
@@ -96,11 +93,6 @@ void write_safetensors(const fs::path& path, const Weights& weights) {
   write_whole(path, bytes);
 }
 
-void write_torch(const fs::path& path, const Weights& weights) {
-  c10::Dict<std::string, at::Tensor> state;
-  for (const auto& [name, tensor] : weights.tensors) state.insert(name, tensor.cpu().contiguous());
-  const std::vector<char> bytes = torch::pickle_save(state);
-  write_whole(path, {bytes.data(), bytes.size()});
-}
+void write_torch(const fs::path& path, const Weights& weights) { write_whole(path, to_torch_file(weights)); }
 
 }  // namespace anymps::superres

@@ -25,8 +25,8 @@ struct Weights {
   at::Tensor find(const std::string& name) const;
 };
 
-// The kind is told by the content. A checkpoint of PyTorch's may hold the weights under params_ema, params or
-// state_dict, as the community's do; those are taken out. Nothing in the file is executed. Throws WeightsError.
+// The kind is told by the content. A checkpoint of PyTorch's may hold the weights under params_ema, params, state_dict
+// or model, as the community's do; those are taken out. Nothing in the file is executed. Throws WeightsError.
 Weights read_weights(const std::filesystem::path& path);
 
 // Whole or not at all.

@@ -60,8 +60,9 @@ class Edsr(nn.Module):
 
     def forward(self, x):
         mean = torch.tensor([0.4488, 0.4371, 0.4040], device=x.device).view(1, 3, 1, 1)
-        first = self.conv_first(x - mean)
-        return self.conv_last(self.upsample(self.conv_after_body(self.body(first)) + first)) + mean
+        span = 1 if isinstance(self.upsample, DySample) else 255
+        first = self.conv_first((x - mean) * span)
+        return self.conv_last(self.upsample(self.conv_after_body(self.body(first)) + first)) / span + mean
 
 
 class LargeKernel(nn.Module):

@@ -125,6 +125,39 @@ def test_a_damaged_record_is_found(sr):
     assert "its checksum is wrong" in result.stderr
 
 
+def test_a_database_that_is_cut_short_is_told(sr):
+    write_pictures(sr.folder / "in", 12)
+    sr.run("pack", "in", "pairs.lmdb")
+    path = sr.folder / "pairs.lmdb"
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    for verb in ("verify", "info"):
+        assert "cut short" in sr.run(verb, "pairs.lmdb", status=2).stderr
+
+
+def test_a_record_that_claims_other_sizes_is_damaged(sr):
+    write_pictures(sr.folder / "in", 2)
+    sr.run("pack", "in", "pairs.lmdb")
+    rest = struct.pack("<4I2H", 2, 2, 40, 40, 3, 8) + bytes(12 + 4800)
+    record = b"SPR1" + struct.pack("<I", zlib.crc32(rest)) + rest
+    with lmdb.open(str(sr.folder / "pairs.lmdb"), subdir=False) as database, database.begin(write=True) as transaction:
+        transaction.put(b"r" + struct.pack(">Q", 1), record)
+    assert "2 times as large" in sr.run("verify", "pairs.lmdb", status=1).stderr
+
+
+def test_what_was_skipped_is_tried_again(sr):
+    folder = write_pictures(sr.folder / "in", 2)
+    whole = (folder / "001.png").read_bytes()
+    (folder / "001.png").write_bytes(whole[:100])
+    assert "skipped 001.png" in sr.run("pack", "in", "pairs.lmdb").stderr
+    (folder / "001.png").write_bytes(whole)
+    sr.run("pack", "in", "pairs.lmdb")
+    assert sr.json("info", "pairs.lmdb")["pairs"] == 2
+    # Another picture by a name that is taken is not dropped without a word.
+    picture(7, 64).save(folder / "000.png")
+    said = sr.run("pack", "in", "pairs.lmdb").stderr
+    assert "skipped 000.png: another file of that name is packed already" in said
+
+
 def test_what_cannot_be_packed_is_said_in_one_line(sr):
     (sr.folder / "none").mkdir()
     write_pictures(sr.folder / "in", 1)

@@ -6,7 +6,7 @@ import signal
 import time
 
 import pytest
-from pictures import write_pictures
+from pictures import picture, write_pictures
 from safetensors.torch import load_file
 
 SMALL = {
@@ -26,6 +26,14 @@ def config(sr, **settings) -> str:
 
 def train(sr, database, out, *words, **keywords) -> dict:
     return sr.json("train", "--data", database, "--config", "config.json", "--out", out, *words, **keywords)
+
+
+# A Mac with 8 GB of which others have taken most.
+SMALL_MAC = {
+    "ANYMPS_MAC": "m1-8gb",
+    "PYTORCH_MPS_HIGH_WATERMARK_RATIO": "0.04",
+    "PYTORCH_MPS_LOW_WATERMARK_RATIO": "0.0",
+}
 
 
 def losses(sr, run) -> list[float]:
@@ -147,25 +155,23 @@ def test_a_dysample_training_is_not_gone_on_with_on_mps_unasked(sr, database):
 
 def test_it_trains_within_a_mac_of_8_gb(sr, database):
     config(sr)
-    result = train(sr, database, "run", "--steps", 3, ANYMPS_MAC="m1-8gb")
+    result = train(sr, database, "run", "--steps", 3, "--mac", "m1-8gb")
     assert result["done"]
+    said = sr.run("train", "--data", database, "--out", "other", "--mac", "m1-9gb", status=2).stderr
+    assert "m1-9gb" in said
+    assert not (sr.folder / "other").exists()
 
 
 def test_a_batch_that_is_too_large_is_answered_with_one_that_fits(sr, database):
     config(sr, network={"width": 64, "blocks": 8}, crop=48)
-    small = {
-        "ANYMPS_MAC": "m1-8gb",
-        "PYTORCH_MPS_HIGH_WATERMARK_RATIO": "0.04",
-        "PYTORCH_MPS_LOW_WATERMARK_RATIO": "0.0",
-    }
     result = sr.run(
         "train", "--data", database, "--config", "config.json", "--out", "run", "--steps", 2, "--batch", 64,
-        status=2, **small,
+        status=2, **SMALL_MAC,
     )  # fmt: skip
     line = next(line for line in result.stderr.splitlines() if "does not fit" in line)
     fits = int(line.split("the largest that fits is ")[1].split(".")[0])
     assert 0 < fits < 64
-    train(sr, database, "run", "--steps", 2, "--batch", fits, **small)
+    train(sr, database, "run", "--steps", 2, "--batch", fits, **SMALL_MAC)
 
 
 def test_a_batch_that_no_longer_fits_is_split(sr, database):
@@ -176,18 +182,71 @@ def test_a_batch_that_no_longer_fits_is_split(sr, database):
         time.sleep(0.05)
     child.send_signal(signal.SIGINT)
     assert child.wait() == 1
-    small = {
-        "ANYMPS_MAC": "m1-8gb",
-        "PYTORCH_MPS_HIGH_WATERMARK_RATIO": "0.04",
-        "PYTORCH_MPS_LOW_WATERMARK_RATIO": "0.0",
-    }
     words = ("train", "--data", database, "--config", "config.json", "--out", "run", "--steps", 4)
-    said = sr.run(*words, status=2, **small).stderr
+    said = sr.run(*words, status=2, **SMALL_MAC).stderr
     split = said[said.index("--batch") : said.index(" takes the same steps")].split()
-    sr.run(*words, *split, **small)
+    sr.run(*words, *split, **SMALL_MAC)
     one, other = (load_file(sr.folder / run / "model.safetensors") for run in ("whole", "run"))
     for name, tensor in one.items():
         assert (tensor - other[name]).abs().max() <= 1e-4
+
+
+def test_small_pictures_are_passed_over(sr):
+    folder = write_pictures(sr.folder / "pictures", 4)
+    picture(9, 24).save(folder / "small.png")
+    sr.run("pack", "pictures", "pairs.lmdb")
+    config(sr, validation=0)
+    assert train(sr, "pairs.lmdb", "run", "--steps", 4)["done"]
+    words = ("train", "--data", "pairs.lmdb", "--config", "config.json")
+    said = sr.run(*words, "--out", "other", "--crop", 90, status=2).stderr
+    assert "all pairs are smaller than a crop of 90" in said
+
+
+def test_what_is_packed_meanwhile_changes_nothing(sr):
+    write_pictures(sr.folder / "pictures", 8)
+    sr.run("pack", "pictures", "pairs.lmdb")
+    config(sr, checkpoint_every=1)
+    train(sr, "pairs.lmdb", "whole", "--steps", 12)
+    words = ("train", "--data", "pairs.lmdb", "--config", "config.json", "--out", "parts", "--steps", 12)
+    child = sr.start(*words)
+    while not (sr.folder / "parts/checkpoint.safetensors").exists():
+        time.sleep(0.02)
+    child.send_signal(signal.SIGINT)
+    assert child.wait() == 1
+    write_pictures(sr.folder / "pictures", 12)
+    sr.run("pack", "pictures", "pairs.lmdb")
+    sr.run(*words)
+    one, other = (sr.folder / run / "model.safetensors" for run in ("whole", "parts"))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_model_that_is_missing_at_the_end_is_written(sr, database):
+    config(sr)
+    train(sr, database, "run", "--steps", 2)
+    before = (sr.folder / "run/model.safetensors").read_bytes()
+    (sr.folder / "run/model.safetensors").unlink()
+    train(sr, database, "run", "--steps", 2)
+    assert (sr.folder / "run/model.safetensors").read_bytes() == before
+    (sr.folder / "run/checkpoint.safetensors").unlink()
+    said = sr.run("train", "--data", database, "--config", "config.json", "--out", "run", "--steps", 2, status=2).stderr
+    assert "a model without the checkpoint" in said
+
+
+def test_one_training_a_folder(sr, database):
+    config(sr)
+    words = ("train", "--data", database, "--config", "config.json", "--out", "run")
+    child = sr.start(*words, "--steps", 2000)
+    while not (sr.folder / "run/log.jsonl").exists():
+        time.sleep(0.02)
+    assert "another process is writing to it" in sr.run(*words, "--steps", 2000, status=2).stderr
+    child.send_signal(signal.SIGINT)
+    assert child.wait() == 1
+
+
+def test_mixed_precision_and_checkpointing_go_together(sr, database):
+    config(sr, checkpointing=True)
+    result = train(sr, database, "run", "--steps", 3, "--device", "cpu", "--use-amp", "true")
+    assert result["done"]
 
 
 def test_what_cannot_be_trained_is_said_in_one_line(sr, database):
@@ -196,7 +255,7 @@ def test_what_cannot_be_trained_is_said_in_one_line(sr, database):
     before = (sr.folder / "run/checkpoint.safetensors").read_bytes()
     for words, text in (
         (("--out", "new", "--scale", 3), "packed for scale 2"),
-        (("--out", "new", "--crop", 500), "smaller than a crop"),
+        (("--out", "new", "--crop", 500), "smaller than a crop of 500"),
         (("--out", "new", "--device", "tpu"), "none of the devices"),
         (("--out", "new", "--network", "vgg"), "none of the networks"),
         (("--out", "run", "--seed", 5), "another seed"),

@@ -157,6 +157,34 @@ def test_what_cannot_be_enlarged_is_said_in_one_line(sr):
     assert (sr.folder / "there.png").read_text() == "mine"
 
 
+def test_weights_are_written_in_both_formats(sr):
+    state = made("plksr", 2, "dysample").state_dict()
+    save_file(state, sr.folder / "a.safetensors")
+    sr.run("convert", "a.safetensors", "b.pth")
+    sr.run("convert", "b.pth", "c.safetensors")
+    for read in (torch.load(sr.folder / "b.pth", weights_only=True), load_file(sr.folder / "c.safetensors")):
+        assert read.keys() == state.keys()
+        assert all(torch.equal(read[name], tensor) for name, tensor in state.items())
+    assert "there already" in sr.run("convert", "a.safetensors", "b.pth", status=2).stderr
+
+
+def hostile(state: dict) -> dict[str, dict]:
+    """Files that claim what they have not got."""
+    empty = {name: tensor[:0] for name, tensor in state.items()}
+    flat = {name: tensor.sum() for name, tensor in state.items()}
+    return {"empty": empty, "flat": flat, "short": dict(list(state.items())[:4])}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_that_fit_no_network_are_refused(sr, kind):
+    picture(5, 40).save(sr.folder / "in.png")
+    for name, state in hostile(made(kind, 2, "dysample").state_dict()).items():
+        save_file({key: tensor.contiguous() for key, tensor in state.items()}, sr.folder / f"{name}.safetensors")
+        result = sr.run("upscale", f"{name}.safetensors", "in.png", "out.png", "--quiet", "--device", "cpu", status=2)
+        assert f"{name}.safetensors: " in result.stderr
+        assert result.stderr.count("\n") == 1
+
+
 class Evil:
     def __reduce__(self):
         return (exec, ("open('evil', 'w')",))

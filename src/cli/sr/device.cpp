@@ -4,9 +4,12 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 
+#include "gpu/mac_profile.h"
 #include "lab/python.h"
 
 namespace anymps::cli::sr {
@@ -33,7 +36,17 @@ void load_mps() {
 
 }  // namespace
 
-c10::Device device_named(const std::string& name) {
+void DeviceChoice::add(CLI::App& verb) {
+  verb.add_option("--device", name, "cpu, mps or cuda")->capture_default_str();
+  verb.add_option("--mac", mac, "Play this Mac, such as m1-8gb (anymps macs lists them)")->type_name("MAC");
+}
+
+c10::Device DeviceChoice::open() const {
+  if (!mac.empty()) {
+    if (name != "mps") throw std::invalid_argument("--mac is for --device mps");
+    gpu::choose_mac(mac, "");  // refuses what is none
+    ::setenv("ANYMPS_MAC", mac.c_str(), /*overwrite=*/1);
+  }
   if (name == "mps") {
     load_mps();
     return {c10::kMPS, 0};

@@ -8,8 +8,10 @@ namespace {
 std::atomic<bool> stopped{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-void wish_to_stop(int signal) {
-  if (stopped.exchange(true)) std::signal(signal, SIG_DFL);
+void wish_to_stop(int /*signal*/) {
+  stopped = true;
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ int run(const std::vector<std::string>& words) {
   add_verify(app, chosen);
   add_train(app, chosen);
   add_upscale(app, chosen);
+  add_convert(app, chosen);
   for (CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; })) verb->group("Verbs");
   if (words.empty()) {
     std::cout << app.help();

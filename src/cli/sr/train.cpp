@@ -14,6 +14,7 @@
 #include "lab/runbook/progress.h"
 #include "lab/said.h"
 #include "superres/largest_batch.h"
+#include "superres/out_of_memory.h"
 #include "superres/training.h"
 #include "superres/training_log.h"
 
@@ -26,7 +27,7 @@ struct Options {
   std::string data;
   std::string folder;
   std::string config;
-  std::string device = "mps";
+  DeviceChoice device;
   json given = json::object();  // as in the config file
   superres::DeviceWishes wishes;
   std::uint64_t log_every = 10;
@@ -61,7 +62,7 @@ class TrainCommand {
       : options_(options),
         settings_(training_options(options)),
         store_(superres::Store::open(options.data)),
-        policy_(superres::training_policy(device_named(options.device), settings_.network.upsampler, options.wishes)) {
+        policy_(superres::training_policy(options.device.open(), settings_.network.upsampler, options.wishes)) {
     const int packed = store_.settings().value("scale", 0);
     if (packed != settings_.network.scale) {
       throw std::invalid_argument(fmt::format("{}: it was packed for scale {}, and the network is for {}", options.data,
@@ -72,13 +73,14 @@ class TrainCommand {
   int run() {
     superres::Training training(settings_, policy_, store_, options_.folder);
     superres::TrainingLog log(options_.folder, training.step());
-    for (const std::string& reason : policy_.reasons) lab::say_info(fmt::format("{}: {}", options_.device, reason));
+    for (const std::string& reason : policy_.reasons)
+      lab::say_info(fmt::format("{}: {}", options_.device.name, reason));
     for (const std::string& variable : superres::mps_variables()) lab::say_info(variable);
     lab::say_info(
         fmt::format("training {} for {} steps, {}", settings_.network.kind, settings_.steps, training.beginning()));
     log.add({{"step", training.step()},
              {"event", "begin"},
-             {"device", options_.device},
+             {"device", options_.device.name},
              {"policy", policy_.reasons},
              {"variables", superres::mps_variables()},
              {"settings", settings_.to_json()}});
@@ -94,6 +96,8 @@ class TrainCommand {
       json document = line_of(last);
       document.update({{"step", training.step()}, {"done", done}, {"model", options_.folder + "/model.safetensors"}});
       std::cout << lab::json_pages(document);
+    } else if (done && settings_.validation == 0) {
+      fmt::print("{}/model.safetensors\n", options_.folder);
     } else if (done) {
       fmt::print("PSNR {:.2f} dB (bicubic {:.2f}), SSIM {:.4f}, {}/model.safetensors\n", last.psnr, last.bicubic_psnr,
                  last.ssim, options_.folder);
@@ -105,7 +109,10 @@ class TrainCommand {
   superres::Validation train(superres::Training& training, superres::TrainingLog& log, lab::Progress& progress) {
     const std::atomic<bool>& stop = stop_on_interrupt();
     superres::Validation last;
-    if (training.is_done()) return training.validate();
+    if (training.is_done()) {
+      training.save_model();  // which may be missing, where the end was that of the program
+      return training.validate();
+    }
     while (!training.is_done() && !stop) {
       const superres::StepReport report = stepped(training);
       const auto share = static_cast<double>(report.step) / static_cast<double>(settings_.steps);
@@ -117,27 +124,31 @@ class TrainCommand {
                  {"seconds", report.seconds},
                  {"input_seconds", report.input_seconds}});
       }
-      if (report.step % settings_.validate_every == 0 || training.is_done()) {
-        last = training.validate();
-        json line = line_of(last);
-        line["step"] = report.step;
-        log.add(line);
-      }
       if (report.step % settings_.checkpoint_every == 0 && !training.is_done()) training.save_checkpoint();
+      if (report.step % settings_.validate_every == 0 && !training.is_done()) last = validated(training, log);
     }
+    // In this order, so that whatever ends the program in between, the same command makes good what is missing.
     training.save_checkpoint();
     training.save_model();
-    return last;
+    return training.is_done() ? validated(training, log) : last;
+  }
+
+  superres::Validation validated(superres::Training& training, superres::TrainingLog& log) {
+    const superres::Validation validation = training.validate();
+    json line = line_of(validation);
+    line["step"] = training.step();
+    log.add(line);
+    return validation;
   }
 
   superres::StepReport stepped(superres::Training& training) {
     try {
       return training.take_step();
     } catch (const std::exception& error) {
+      if (training.step() > 0 && training.is_whole()) training.save_checkpoint();
       if (!superres::is_out_of_memory(error)) throw;
       out_of_memory_ = error.what();
     }
-    if (training.step() > 0) training.save_checkpoint();
     // Beyond the handler, so that what the failed step held is free.
     throw_too_large(training);
   }
@@ -183,7 +194,7 @@ void add_train(CLI::App& app, Action& chosen) {
   verb->add_option("--out", options->folder, "The folder of this training; one that is there is gone on with")
       ->required()
       ->type_name("FOLDER");
-  verb->add_option("--device", options->device, "cpu, mps or cuda")->capture_default_str();
+  options->device.add(*verb);
   verb->add_option("--config", options->config, "Settings as JSON; what is said here goes before")->type_name("FILE");
   const auto at = [](const char* text) { return json::json_pointer(text); };
   add_setting<int>(*verb, options, "--scale", at("/network/scale"), "2, 3 or 4 (2)");
@@ -197,7 +208,8 @@ void add_train(CLI::App& app, Action& chosen) {
   add_setting<std::uint64_t>(*verb, options, "--seed", at("/seed"), "Of weights and crops (0)");
   add_setting<std::string>(*verb, options, "--init", at("/init"),
                            "A model to begin with; what another upsampler has begins anew");
-  verb->add_option("--workers", options->wishes.workers, "Threads that read ahead (by the device's policy)");
+  verb->add_option("--workers", options->wishes.workers, "Threads that read ahead (by the device's policy)")
+      ->check(CLI::Range(0, 64));
   verb->add_option("--pin-memory", options->wishes.pin_memory, "true or false (by the device's policy)");
   verb->add_option("--use-amp", options->wishes.amp, "true or false (by the device's policy)");
   verb->add_flag("--keep-dysample", options->wishes.keep_dysample, "Train DySample on mps all the same");

@@ -16,7 +16,6 @@
 #include "superres/files/image_file.h"
 #include "superres/files/png_codec.h"
 #include "superres/files/whole_file.h"
-#include "superres/largest_batch.h"
 #include "superres/model_file.h"
 #include "superres/pack.h"
 #include "superres/pixels.h"
@@ -32,7 +31,7 @@ struct Options {
   std::string model;
   std::string input;
   std::string output;
-  std::string device = "mps";
+  DeviceChoice device;
   int scale = 0;
   int tile = 0;
   bool overwrite = false;
@@ -70,20 +69,21 @@ std::vector<Job> jobs_of(const Options& options) {
 
 class UpscaleCommand {
  public:
-  explicit UpscaleCommand(const Options& options) : options_(options), device_(device_named(options.device)) {
+  explicit UpscaleCommand(const Options& options) : options_(options), device_(options.device.open()) {
     network_ = superres::load_model(options.model, network_options_);
     if (options.scale != 0 && options.scale != network_options_.scale) {
       throw std::invalid_argument(fmt::format("{}: it is a model for scale {}, and --scale says {}", options.model,
                                               network_options_.scale, options.scale));
     }
     network_->to(device_);
-    tile_ = options.tile > 0 ? options.tile : superres::tile_size(network_options_, network_->reach(), device_);
+    tiles_.overlap = network_->reach();
+    tiles_.tile = options.tile > 0 ? options.tile : superres::tile_size(network_options_, tiles_.overlap, device_);
   }
 
   int run() {
     const std::vector<Job> jobs = jobs_of(options_);
     const std::atomic<bool>& stop = stop_on_interrupt();
-    if (!options_.quiet) lab::say_info(fmt::format("tiles of {} pixels, and {} around", tile_, network_->reach()));
+    if (!options_.quiet) lab::say_info(fmt::format("tiles of {} pixels, and {} around", tiles_.tile, tiles_.overlap));
     lab::Progress progress("sr upscale", !options_.quiet);
     std::size_t failed = 0;
     std::size_t done = 0;
@@ -108,10 +108,11 @@ class UpscaleCommand {
   bool one(const Job& job, std::size_t before, std::size_t all, lab::Progress& progress) {
     try {
       const superres::Image image = superres::read_image(job.from);
-      const at::Tensor made = enlarged(image, [&](std::size_t done, std::size_t tiles) {
-        const double share = static_cast<double>(done) / static_cast<double>(tiles);
-        progress.at((static_cast<double>(before) + share) / static_cast<double>(all), job.from.filename().string());
-      });
+      const at::Tensor made = superres::enlarged_image(
+          *network_, image, network_options_.scale, device_, tiles_, [&](std::size_t done, std::size_t tiles) {
+            const double share = static_cast<double>(done) / static_cast<double>(tiles);
+            progress.at((static_cast<double>(before) + share) / static_cast<double>(all), job.from.filename().string());
+          });
       if (job.to.has_parent_path()) fs::create_directories(job.to.parent_path());
       if (is_tensor_file(job.to)) {
         superres::write_safetensors(job.to, {{{"image", made}}, {}});
@@ -120,24 +121,11 @@ class UpscaleCommand {
       const std::vector<std::uint8_t> png = superres::encode_png(superres::image_of(made, image.bits));
       superres::write_whole(job.to, {reinterpret_cast<const char*>(png.data()), png.size()});
       return true;
-    } catch (const superres::ImageError& error) {
+    } catch (const std::exception& error) {
       progress.clear();
-      lab::say_error(fmt::format("{}: {}", job.from.string(), error.what()));
+      const std::string what = error.what();
+      lab::say_error(fmt::format("{}: {}", job.from.string(), what.substr(0, what.find('\n'))));
       return false;
-    }
-  }
-
-  // Smaller tiles until one fits; the next picture begins with what fitted.
-  at::Tensor enlarged(const superres::Image& image, const superres::TileProgress& progress) {
-    while (true) {
-      try {
-        return superres::enlarged_image(*network_, image, network_options_.scale, device_, {tile_, network_->reach()},
-                                        progress);
-      } catch (const std::exception& error) {
-        if (!superres::is_out_of_memory(error) || tile_ <= superres::kSmallestTile) throw;
-        tile_ = std::max(superres::kSmallestTile, tile_ / 2);
-        lab::say_info(fmt::format("memory is short: tiles of {} pixels", tile_));
-      }
     }
   }
 
@@ -145,7 +133,7 @@ class UpscaleCommand {
   c10::Device device_;
   superres::NetworkOptions network_options_;
   std::shared_ptr<superres::Network> network_;
-  int tile_ = 0;
+  superres::TileOptions tiles_;  // become smaller where memory is short
 };
 
 }  // namespace
@@ -158,7 +146,7 @@ void add_upscale(CLI::App& app, Action& chosen) {
   verb->add_option("OUT", options->output, "The picture, or the folder; .safetensors takes the numbers")
       ->required()
       ->type_name("PATH");
-  verb->add_option("--device", options->device, "cpu, mps or cuda")->capture_default_str();
+  options->device.add(*verb);
   verb->add_option("--scale", options->scale, "Refuse a model for another scale");
   verb->add_option("--tile", options->tile, "Side of the tiles at low resolution (by the memory there is)")
       ->check(CLI::Range(superres::kSmallestTile, 1 << 16));

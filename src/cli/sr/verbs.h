@@ -19,6 +19,7 @@ void add_pack(CLI::App& app, Action& chosen);
 void add_info(CLI::App& app, Action& chosen);
 void add_verify(CLI::App& app, Action& chosen);
 void add_train(CLI::App& app, Action& chosen);
+void add_convert(CLI::App& app, Action& chosen);
 void add_upscale(CLI::App& app, Action& chosen);
 
 }  // namespace anymps::cli::sr

@@ -97,7 +97,16 @@ Plateau judge_plateau(const std::vector<RecordedEpoch>& epochs, std::uint64_t as
     plateau.notes.push_back(
         fmt::format("the script ended after {} epochs; their growth was carried on to {}", epochs.size(), asked));
   }
-  plateau.verdict = plateau.rise_share > threshold ? Verdict::kBad : Verdict::kGood;
+  // Two ends alone tell little of memory that goes up and down, as an allocator's does that gives out larger buffers
+  // than were asked for.
+  const bool is_beyond = plateau.rise_share > threshold;
+  plateau.verdict = is_beyond && plateau.slope.low > 0 ? Verdict::kBad : Verdict::kGood;
+  if (is_beyond && plateau.verdict == Verdict::kGood) {
+    plateau.notes.push_back(
+        fmt::format("the last epoch ended {:.0f}% above the first, and yet it does not grow: it goes up and down, by "
+                    "{} to {} an epoch",
+                    100 * plateau.rise_share, per_epoch(plateau.slope.low), per_epoch(plateau.slope.high)));
+  }
   if (plateau.verdict == Verdict::kGood && plateau.slope.low > 0 && plateau.rise_share > 0.01) {
     plateau.notes.push_back(fmt::format("below the threshold, and yet it grows by {} an epoch ({} to {})",
                                         per_epoch(plateau.slope.each), per_epoch(plateau.slope.low),

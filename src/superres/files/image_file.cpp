@@ -6,13 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string_view>
 
 #include "superres/files/image_error.h"
 #include "superres/files/png_codec.h"
+#include "superres/files/whole_file.h"
 
 namespace anymps::superres {
 namespace {
@@ -51,7 +50,7 @@ Image decode_jpeg(Bytes bytes) {
   std::vector<std::uint8_t> samples(image.count());
   // A warning is a file that is damaged or cut short; half a grey picture is no training data.
   if (tjDecompress2(jpeg.get(), bytes.data(), bytes.size(), samples.data(), width, 0, height,
-                    grey ? TJPF_GRAY : TJPF_RGB, TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING) != 0) {
+                    grey ? TJPF_GRAY : TJPF_RGB, TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS) != 0) {
     throw ImageError(std::string("the JPEG is damaged: ") + tjGetErrorStr2(jpeg.get()));
   }
   return from_bytes(width, height, image.channels, samples);
@@ -83,11 +82,9 @@ Image decode_image(Bytes bytes) {
 }
 
 Image read_image(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw ImageError("it cannot be read");
-  const std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) throw ImageError("it cannot be read");
-  return decode_image(bytes);
+  const std::optional<std::string> bytes = read_whole(path);
+  if (!bytes) throw ImageError("it cannot be read");
+  return decode_image({reinterpret_cast<const std::uint8_t*>(bytes->data()), bytes->size()});
 }
 
 std::vector<std::uint8_t> encode_jpeg(const Image& image, int quality) {

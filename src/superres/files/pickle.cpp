@@ -8,7 +8,13 @@
 
 namespace anymps::superres {
 
+namespace {
+
 using Kind = PickleValue::Kind;
+
+constexpr std::size_t kLongestName = 512;
+
+}  // namespace
 
 const PickleValue* PickleValue::find(std::string_view name) const {
   for (const auto& [key, value] : entries) {
@@ -283,6 +289,10 @@ class PickleMachine {
       case '\x93': {
         const PickleValue* name = pop();
         const PickleValue* module = pop();
+        // A text that is there once must not grow by being named.
+        if (!name->is(Kind::kText) || !module->is(Kind::kText) ||
+            name->text.size() + module->text.size() > kLongestName)
+          throw PickleError("it is damaged");
         push_global(module->text, name->text);
         return true;
       }

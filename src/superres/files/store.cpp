@@ -90,7 +90,7 @@ Source source_in(std::string_view text) {
   const json value = json::parse(text, nullptr, false);
   if (!value.is_object()) return {};
   return {value.value("name", ""), value.value("first", std::uint64_t{0}), value.value("count", std::uint64_t{0}),
-          value.value("error", "")};
+          value.value("error", ""), value.value("bytes", std::uint64_t{0})};
 }
 
 std::uint64_t count_in(const Transaction& transaction, unsigned database) {
@@ -102,6 +102,19 @@ bool is_empty(const Transaction& transaction, unsigned database, const fs::path&
   MDB_stat statistics{};
   check(mdb_stat(transaction.handle(), database, &statistics), path);
   return statistics.ms_entries == 0;
+}
+
+// A file that was cut short would be read beyond its end, which is a signal and no error. LMDB need not write the very
+// last pages that it counts, where they became free again.
+void check_length(MDB_env* environment, const fs::path& path) {
+  constexpr std::uint64_t kUnwritten = 16;
+  MDB_envinfo info{};
+  MDB_stat statistics{};
+  check(mdb_env_info(environment, &info), path);
+  check(mdb_env_stat(environment, &statistics), path);
+  if (fs::file_size(path) / statistics.ms_psize + kUnwritten < info.me_last_pgno + 1) {
+    throw StoreError(path.string() + ": it is cut short");
+  }
 }
 
 // As a pack leaves it that was killed at its very beginning.
@@ -118,9 +131,10 @@ Store::Store(const fs::path& path, bool writable) : path_(path) {
   check(mdb_env_create(&made), path);
   environment_.reset(made);
   check(mdb_env_set_mapsize(made, kMapBytes), path);
-  // Threads of the loader read one after the other with the same environment.
+  // The loader's threads read with the same environment, each with transactions of its own.
   constexpr unsigned kFlags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD;
   check(mdb_env_open(made, path.c_str(), kFlags | (writable ? 0U : MDB_RDONLY), 0644), path);
+  check_length(made, path);
   Transaction transaction(made, path_, writable);
   check(mdb_dbi_open(transaction.handle(), nullptr, 0, &database_), path);
   if (const auto about = transaction.get(database_, kAbout)) {
@@ -170,7 +184,12 @@ Pair Store::at(std::uint64_t index) const {
   const auto bytes = transaction.get(database_, record_key(index));
   if (!bytes) throw StoreError(fmt::format("{}: record {} is missing", path_.string(), index));
   try {
-    return decode_record({reinterpret_cast<const std::uint8_t*>(bytes->data()), bytes->size()});
+    Pair pair = decode_record({reinterpret_cast<const std::uint8_t*>(bytes->data()), bytes->size()});
+    const int scale = settings_.value("scale", 0);
+    if (pair.high.width != pair.low.width * scale || pair.high.height != pair.low.height * scale) {
+      throw RecordError(fmt::format("one side is not {} times as large as the other", scale));
+    }
+    return pair;
   } catch (const RecordError& error) {
     throw StoreError(fmt::format("{}: record {}: {}", path_.string(), index, error.what()));
   }
@@ -201,7 +220,7 @@ std::vector<Source> Store::sources() const {
   return all;
 }
 
-void Store::add(const std::string& name, const std::vector<Pair>& pairs) {
+void Store::add(const std::string& name, std::uint64_t bytes_of_file, const std::vector<Pair>& pairs) {
   Transaction transaction(environment_.get(), path_, true);
   const std::uint64_t first = count_in(transaction, database_);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -209,8 +228,9 @@ void Store::add(const std::string& name, const std::vector<Pair>& pairs) {
     transaction.put(database_, record_key(first + i), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
   transaction.put(database_, kCount, std::to_string(first + pairs.size()));
-  transaction.put(database_, source_key(name),
-                  lab::json_line({{"name", name}, {"first", first}, {"count", pairs.size()}}));
+  transaction.put(
+      database_, source_key(name),
+      lab::json_line({{"name", name}, {"first", first}, {"count", pairs.size()}, {"bytes", bytes_of_file}}));
   transaction.commit();
 }
 

@@ -28,7 +28,8 @@ struct Source {
   std::string name;  // relative to the folder that was packed
   std::uint64_t first = 0;
   std::uint64_t count = 0;
-  std::string error;  // why it was skipped
+  std::string error;        // why it was skipped
+  std::uint64_t bytes = 0;  // of the file
 };
 
 class Store {
@@ -45,7 +46,8 @@ class Store {
 
   std::optional<Source> source(std::string_view name) const;
   std::vector<Source> sources() const;
-  void add(const std::string& name, const std::vector<Pair>& pairs);
+  // `bytes` is the file's length, by which another one of the same name is told from it.
+  void add(const std::string& name, std::uint64_t bytes, const std::vector<Pair>& pairs);
   void skip(const std::string& name, const std::string& error);
 
   std::uint64_t map_bytes() const;

@@ -3,12 +3,29 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace anymps::superres {
+
+std::optional<std::string> read_whole(const std::filesystem::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  std::string bytes;
+  std::array<char, 1 << 16> part{};
+  ssize_t count = 0;
+  while ((count = ::read(file, part.data(), part.size())) != 0) {
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) break;
+    bytes.append(part.data(), static_cast<std::size_t>(count));
+  }
+  ::close(file);
+  return count == 0 ? std::optional(std::move(bytes)) : std::nullopt;
+}
 
 void write_whole(const std::filesystem::path& path, std::string_view bytes) {
   const std::string beside = path.string() + ".part";

@@ -41,6 +41,14 @@ TEST(Plateau, TwentySixPercentIsTooMuch) {
   EXPECT_EQ(judge_plateau(epochs_of({100, 110, 120, 125}), 4, 0.26).verdict, Verdict::kGood);
 }
 
+// As torch.mps.current_allocated_memory went for a small network, in KiB.
+TEST(Plateau, UpAndDownIsNoGrowth) {
+  const auto plateau = judge_plateau(epochs_of({1054, 1335, 2414, 1391, 2471, 1447, 2471, 1447, 2471, 1447}), 10, 0.26);
+  EXPECT_GT(plateau.rise_share, 0.26);
+  EXPECT_EQ(plateau.verdict, Verdict::kGood);
+  ASSERT_EQ(plateau.notes.size(), 1U);
+}
+
 TEST(Plateau, AScriptThatEndsEarlyIsJudgedByItsPace) {
   const auto short_run = judge_plateau(epochs_of({100, 104, 108, 112}), 10, 0.26);
   EXPECT_NEAR(short_run.rise_share, 0.36, 1e-9);
