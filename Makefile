@@ -208,7 +208,7 @@ fuzz-bundle: build/.debian build/.debian-fuzz ## the reader of handoff bundles u
 	$(FUZZ_ENV) build/fuzz/fuzz/bundle_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -print_final_stats=1 \
 	  -artifact_prefix=build/fuzz/bundle-finding- build/fuzz/bundle-corpus
 
-fuzz-superres: build/.installed build/.debian-fuzz ## what anymps sr reads (weights, pictures, records) under libFuzzer, for FUZZ_SECONDS
+fuzz-superres: $(VENV)/.ready build/.debian-fuzz ## what anymps sr reads (weights, pictures, records) under libFuzzer, for FUZZ_SECONDS
 	$(configure_fuzz)
 	cmake --build build/fuzz --target superres_fuzz
 	$(VENV)/bin/python fuzz/superres_seeds.py build/fuzz/superres-corpus

@@ -181,7 +181,7 @@ Decision decide(const Measured& measured, const DecideSettings& settings) {
   const std::optional<double> gain = measured.gain();
   const bool slow = gain && *gain < settings.least_gain;
   const bool idle = measured.utilisation && *measured.utilisation < settings.least_utilisation;
-  const bool grows = measured.memory_rise && *measured.memory_rise > settings.memory_rise;
+  const bool grows = measured.memory_rise && *measured.memory_rise > settings.memory_rise && measured.memory_grows;
   const bool drifts = measured.drift && *measured.drift > settings.drift;
   const json operators = holding_back(measured.profile, settings.slow_operator);
   const bool falls_back = !measured.profile.value("fallbacks", json::array()).empty();

@@ -31,6 +31,7 @@ struct Measured {
   std::optional<double> remote_step_seconds;
   std::optional<double> utilisation;
   std::optional<double> memory_rise;
+  bool memory_grows = true;  // not where it goes up and down, whatever its two ends are
   std::optional<double> drift;
   bool simulated = false;
   bool ran_out_of_memory = false;

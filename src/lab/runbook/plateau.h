@@ -39,7 +39,8 @@ struct Plateau {
   std::vector<std::string> notes;
 };
 
-// Bad is what rises beyond the threshold and has a slope above 0 with 95% confidence. `asked`: the epochs that the rule speaks of; a script that ended before is judged by its pace.
+// Bad is what rises beyond the threshold and has a slope above 0 with 95% confidence. `asked`: the epochs that the rule
+// speaks of; a script that ended before is judged by its pace.
 Plateau judge_plateau(const std::vector<RecordedEpoch>& epochs, std::uint64_t asked, double threshold);
 
 // The fields of the document.

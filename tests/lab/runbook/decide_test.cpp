@@ -45,6 +45,13 @@ TEST(Decide, GrowingMemoryAsksForARemoteMachine) {
   EXPECT_EQ(decide(measured, {}).verdict, Verdict::kBad);
 }
 
+TEST(Decide, MemoryThatGoesUpAndDownDoesNot) {
+  Measured measured = healthy();
+  measured.memory_rise = 0.37;
+  measured.memory_grows = false;
+  EXPECT_EQ(outcome_of(measured), "mps");
+}
+
 TEST(Decide, DriftKeepsMpsToPreprocessing) {
   Measured measured = healthy();
   measured.drift = 0.02;
