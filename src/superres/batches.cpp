@@ -79,10 +79,12 @@ Batch batch_at(const Store& store, const BatchOptions& options, std::uint64_t nu
     const std::uint64_t epoch = i / count;
     const Pair pair = pair_from(store, options, shuffled(i % count, count, mixed(options.seed, epoch)));
     const std::uint64_t chance = mixed(options.seed ^ 0x5eed, i);
-    const auto x = static_cast<std::int64_t>(
-        below(mixed(chance, 1), static_cast<std::uint64_t>(pair.low.width - options.crop + 1)));
-    const auto y = static_cast<std::int64_t>(
-        below(mixed(chance, 2), static_cast<std::uint64_t>(pair.low.height - options.crop + 1)));
+    const auto somewhere = [&](std::uint64_t which, int side) {
+      const std::uint64_t places = static_cast<std::uint64_t>(side) - static_cast<std::uint64_t>(options.crop) + 1;
+      return static_cast<std::int64_t>(below(mixed(chance, which), places));
+    };
+    const std::int64_t x = somewhere(1, pair.low.width);
+    const std::int64_t y = somewhere(2, pair.low.height);
     const std::uint64_t turn = mixed(chance, 3) >> 61;
     lows.push_back(cut(pair.low, x, y, options.crop, turn));
     highs.push_back(

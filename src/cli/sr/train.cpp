@@ -89,9 +89,10 @@ class TrainCommand {
     progress.clear();
     log.write_page(fmt::format("{}, scale {}", settings_.network.kind, settings_.network.scale));
     const bool done = training.is_done();
-    if (!done)
+    if (!done) {
       lab::say_warning(
           fmt::format("stopped at step {} and saved; the same command goes on from there", training.step()));
+    }
     if (options_.json_output) {
       json document = line_of(last);
       document.update({{"step", training.step()}, {"done", done}, {"model", options_.folder + "/model.safetensors"}});
