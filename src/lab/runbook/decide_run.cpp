@@ -123,9 +123,7 @@ Decision run_decide(Session& session, const TrialSettings& settings, const Decid
   if (measured.mps_step_seconds) {
     const PlateauResult plateau = run_plateau(session, on_mps, run.plateau, 0.6, 0.8);
     if (plateau.verdict != Verdict::kUnknown) measured.memory_rise = plateau.document.value("rise_share", 0.0);
-    if (const json slope = plateau.document.value("slope", json::object()); slope.is_object()) {
-      measured.memory_grows = slope.contains("low") && slope["low"].is_number() && slope["low"].get<double>() > 0;
-    }
+    measured.memory_grows = plateau.document.value("grows", true);
     measured.sites = plateau.document.value("sites", json::array());
     measured.slowdown = slowdown_of(plateau.document.value("epochs", json::array()));
     for (const json& note : plateau.document.value("notes", json::array())) notes.push_back(note);

@@ -37,6 +37,17 @@ std::string per_epoch(double bytes) {
   return (bytes < 0 ? "-" : "") + human_bytes(static_cast<std::uint64_t>(std::abs(bytes)));
 }
 
+// From a value to a lower one after it.
+double largest_fall(const std::vector<double>& values) {
+  double highest = values.front();
+  double fall = 0;
+  for (const double value : values) {
+    highest = std::max(highest, value);
+    fall = std::max(fall, highest - value);
+  }
+  return fall;
+}
+
 }  // namespace
 
 Slope slope_of(std::span<const double> values) {
@@ -99,9 +110,10 @@ Plateau judge_plateau(const std::vector<RecordedEpoch>& epochs, std::uint64_t as
   }
   // Two ends alone tell little of memory that goes up and down, as an allocator's does that gives out larger buffers
   // than were asked for.
+  plateau.grows = plateau.slope.low > 0 || largest_fall(values) < (values.back() - values.front()) / 2;
   const bool is_beyond = plateau.rise_share > threshold;
-  plateau.verdict = is_beyond && plateau.slope.low > 0 ? Verdict::kBad : Verdict::kGood;
-  if (is_beyond && plateau.verdict == Verdict::kGood) {
+  plateau.verdict = is_beyond && plateau.grows ? Verdict::kBad : Verdict::kGood;
+  if (is_beyond && !plateau.grows) {
     plateau.notes.push_back(
         fmt::format("the last epoch ended {:.0f}% above the first, and yet it does not grow: it goes up and down, by "
                     "{} to {} an epoch",
@@ -139,6 +151,7 @@ json plateau_json(const Plateau& plateau, const std::vector<RecordedEpoch>& epoc
             {"low", finite(plateau.slope.low)},
             {"high", finite(plateau.slope.high)}}},
           {"rise_share", plateau.rise_share},
+          {"grows", plateau.grows},
           {"threshold", threshold},
           {"sites", json::array()},
           {"notes", plateau.notes}};

@@ -36,11 +36,12 @@ struct Plateau {
   std::string measure;  // "tensors", or "resident" where the training is on the CPU
   Slope slope;
   double rise_share = 0;  // from the first epoch to the last, carried on to as many epochs as were asked for
+  bool grows = true;      // not where it falls by as much as half of that, with a slope that may be 0
   std::vector<std::string> notes;
 };
 
-// Bad is what rises beyond the threshold and has a slope above 0 with 95% confidence. `asked`: the epochs that the rule
-// speaks of; a script that ended before is judged by its pace.
+// Bad is what grows, and rises beyond the threshold. `asked`: the epochs that the rule speaks of; a script that ended
+// before is judged by its pace.
 Plateau judge_plateau(const std::vector<RecordedEpoch>& epochs, std::uint64_t asked, double threshold);
 
 // The fields of the document.
