@@ -175,14 +175,14 @@ def test_a_batch_that_is_too_large_is_answered_with_one_that_fits(sr, database):
 
 
 def test_a_batch_that_no_longer_fits_is_split(sr, database):
-    config(sr, network={"width": 64, "blocks": 8}, crop=48, batch=32)
-    train(sr, database, "whole", "--steps", 4)
-    child = sr.start("train", "--data", database, "--config", "config.json", "--out", "run", "--steps", 4)
+    config(sr, network={"width": 32, "blocks": 4}, crop=48, batch=64)
+    train(sr, database, "whole", "--steps", 2)
+    child = sr.start("train", "--data", database, "--config", "config.json", "--out", "run", "--steps", 2)
     while not (sr.folder / "run/log.jsonl").exists():
         time.sleep(0.05)
     child.send_signal(signal.SIGINT)
     assert child.wait() == 1
-    words = ("train", "--data", database, "--config", "config.json", "--out", "run", "--steps", 4)
+    words = ("train", "--data", database, "--config", "config.json", "--out", "run", "--steps", 2)
     said = sr.run(*words, status=2, **SMALL_MAC).stderr
     split = said[said.index("--batch") : said.index(" takes the same steps")].split()
     sr.run(*words, *split, **SMALL_MAC)
