@@ -7,6 +7,7 @@
 #include <cctype>
 #include <stdexcept>
 
+#include "superres/files/first_line.h"
 #include "superres/files/image_file.h"
 #include "superres/files/text_hash.h"
 #include "superres/pixels.h"
@@ -46,9 +47,6 @@ std::vector<Image> pieces_of(const Image& image, int crop, int scale) {
   }
   return pieces;
 }
-
-// Errors of PyTorch's go on for lines with where they were raised.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
 

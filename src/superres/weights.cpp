@@ -84,11 +84,14 @@ void write_safetensors(const fs::path& path, const Weights& weights) {
   Safetensors file;
   file.about = weights.about;
   std::vector<at::Tensor> kept;  // what the entries point into
+  std::size_t size = 0;
   for (const auto& [name, tensor] : weights.tensors) {
     const at::Tensor& own = kept.emplace_back(tensor.cpu().contiguous());
     file.entries.push_back({name, dtype_name(own.scalar_type()), own.sizes().vec(), bytes_of(own)});
+    size += own.nbytes();
   }
   std::string bytes = safetensors_header(file);
+  bytes.reserve(bytes.size() + size);
   for (const SafetensorsEntry& entry : file.entries) bytes += entry.bytes;
   write_whole(path, bytes);
 }

@@ -7,12 +7,10 @@
 
 #include "cli/sr/verbs.h"
 #include "lab/said.h"
+#include "superres/files/first_line.h"
 
 namespace anymps::cli::sr {
 namespace {
-
-// Errors of PyTorch's go on for lines with where they were raised.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 int run(const std::vector<std::string>& words) {
   CLI::App app("Super-resolution: pack pictures, train a network on them, enlarge others.", "anymps sr");
@@ -41,7 +39,7 @@ int run(const std::vector<std::string>& words) {
   try {
     return chosen();
   } catch (const std::exception& error) {
-    lab::say_error(first_line(error.what()));
+    lab::say_error(superres::first_line(error.what()));
     return kUsageError;
   }
 }

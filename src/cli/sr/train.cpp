@@ -13,6 +13,7 @@
 #include "lab/json_text.h"
 #include "lab/runbook/progress.h"
 #include "lab/said.h"
+#include "superres/files/first_line.h"
 #include "superres/largest_batch.h"
 #include "superres/out_of_memory.h"
 #include "superres/training.h"
@@ -148,7 +149,7 @@ class TrainCommand {
     } catch (const std::exception& error) {
       if (training.step() > 0 && training.is_whole()) training.save_checkpoint();
       if (!superres::is_out_of_memory(error)) throw;
-      out_of_memory_ = error.what();
+      out_of_memory_ = superres::first_line(error.what());
     }
     // Beyond the handler, so that what the failed step held is free.
     throw_too_large(training);
@@ -168,8 +169,7 @@ class TrainCommand {
                       *fits, divisor, crops / divisor, training.step());
     }
     throw std::runtime_error(fmt::format("a batch of {} does not fit into the device's memory; {}. {}",
-                                         settings_.data.batch, what,
-                                         out_of_memory_.substr(0, out_of_memory_.find('\n'))));
+                                         settings_.data.batch, what, out_of_memory_));
   }
 
   const Options& options_;

@@ -13,6 +13,7 @@
 #include "lab/runbook/progress.h"
 #include "lab/said.h"
 #include "superres/enlarge.h"
+#include "superres/files/first_line.h"
 #include "superres/files/image_file.h"
 #include "superres/files/png_codec.h"
 #include "superres/files/whole_file.h"
@@ -123,8 +124,7 @@ class UpscaleCommand {
       return true;
     } catch (const std::exception& error) {
       progress.clear();
-      const std::string what = error.what();
-      lab::say_error(fmt::format("{}: {}", job.from.string(), what.substr(0, what.find('\n'))));
+      lab::say_error(fmt::format("{}: {}", job.from.string(), superres::first_line(error.what())));
       return false;
     }
   }

@@ -291,8 +291,9 @@ class PickleMachine {
         const PickleValue* module = pop();
         // A text that is there once must not grow by being named.
         if (!name->is(Kind::kText) || !module->is(Kind::kText) ||
-            name->text.size() + module->text.size() > kLongestName)
+            name->text.size() + module->text.size() > kLongestName) {
           throw PickleError("it is damaged");
+        }
         push_global(module->text, name->text);
         return true;
       }

@@ -22,11 +22,19 @@ struct Element {
 constexpr std::array kElements = {Element{"F32", 4}, Element{"F64", 8}, Element{"F16", 2}, Element{"BF16", 2},
                                   Element{"I64", 8}, Element{"I32", 4}, Element{"U8", 1},  Element{"BOOL", 1}};
 
+// Bytes of one element; 0 where the type is none that is known here.
+std::uint64_t element_bytes(std::string_view dtype) {
+  for (const Element& element : kElements) {
+    if (dtype == element.name) return element.bytes;
+  }
+  return 0;
+}
+
 SafetensorsEntry entry_of(const std::string& name, const json& json, std::string_view data) {
   SafetensorsEntry entry{
       name, json.at("dtype").get<std::string>(), json.at("shape").get<std::vector<std::int64_t>>(), {}};
   const auto offsets = json.at("data_offsets").get<std::array<std::uint64_t, 2>>();
-  std::uint64_t bytes = safetensors_element(entry.dtype);
+  std::uint64_t bytes = element_bytes(entry.dtype);
   if (bytes == 0) throw SafetensorsError(fmt::format("it has a tensor of the unknown type {}", entry.dtype));
   // Sizes are multiplied one by one, so that none can wrap around.
   for (const std::int64_t size : entry.shape) {
@@ -43,13 +51,6 @@ SafetensorsEntry entry_of(const std::string& name, const json& json, std::string
 }
 
 }  // namespace
-
-std::uint64_t safetensors_element(std::string_view dtype) {
-  for (const Element& element : kElements) {
-    if (dtype == element.name) return element.bytes;
-  }
-  return 0;
-}
 
 Safetensors parse_safetensors(std::string_view bytes) {
   std::uint64_t length = 0;

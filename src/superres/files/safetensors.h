@@ -27,9 +27,6 @@ struct Safetensors {
   std::map<std::string, std::string> about;
 };
 
-// Bytes of one element; 0 where the type is none that is known here.
-std::uint64_t safetensors_element(std::string_view dtype);
-
 // Whatever the bytes are, no entry lies outside them, and each is as long as its shape and type say. `bytes` must
 // outlive the result. Throws SafetensorsError.
 Safetensors parse_safetensors(std::string_view bytes);
