@@ -48,7 +48,8 @@ class PickleMachine {
   template <typename Number>
   Number number() {
     Number value;
-    std::memcpy(&value, take(sizeof(value)).data(), sizeof(value));
+    const std::string_view taken = take(sizeof(value));
+    std::memcpy(&value, taken.data(), taken.size());
     return value;
   }
 
