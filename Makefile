@@ -203,10 +203,10 @@ fuzz-source: build/.debian build/.debian-fuzz ## the compiler of Metal source un
 
 fuzz-bundle: build/.debian build/.debian-fuzz ## the reader of handoff bundles under libFuzzer, for FUZZ_SECONDS
 	$(configure_fuzz)
-	cmake --build build/fuzz --target bundle_fuzz
+	cmake --build build/fuzz --target bundle_fuzz bundle_seeds
 	mkdir -p build/fuzz/bundle-corpus
 	$(FUZZ_ENV) build/fuzz/fuzz/bundle_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -print_final_stats=1 \
-	  -artifact_prefix=build/fuzz/bundle-finding- build/fuzz/bundle-corpus
+	  -artifact_prefix=build/fuzz/bundle-finding- build/fuzz/bundle-corpus build/fuzz/fuzz/bundle-seeds
 
 fuzz-superres: $(VENV)/.ready build/.debian-fuzz ## what anymps sr reads (weights, pictures, records) under libFuzzer, for FUZZ_SECONDS
 	$(configure_fuzz)
