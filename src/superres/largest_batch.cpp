@@ -4,9 +4,8 @@
 #include <ATen/detail/MPSHooksInterface.h>
 #include <torch/optim/adam.h>
 
-#include "superres/autocast.h"
+#include "superres/loss.h"
 #include "superres/out_of_memory.h"
-#include "superres/quality.h"
 
 namespace anymps::superres {
 namespace {
@@ -27,13 +26,7 @@ bool fits(const TrainingOptions& options, const DevicePolicy& policy, int batch)
       const at::Tensor low = at::zeros({batch, 3, side, side}).to(policy.device);
       const std::int64_t large = side * options.network.scale;
       const at::Tensor high = at::zeros({batch, 3, large, large}).to(policy.device);
-      at::Tensor made;
-      {
-        const Autocast mixed(policy.device.type(), policy.amp);
-        made = network->forward(low).to(at::kFloat);
-      }
-      at::Tensor loss = at::l1_loss(made, high);
-      if (options.frequency > 0) loss = loss + frequency_loss(made, high);
+      const at::Tensor loss = training_loss(*network, low, high, options.frequency, policy);
       loss.backward();
       optimizer.step();
       loss.item<float>();

@@ -62,10 +62,4 @@ double ssim(const at::Tensor& one, const at::Tensor& other, int border) {
   return map.mean().item<double>();
 }
 
-at::Tensor frequency_loss(const at::Tensor& made, const at::Tensor& wanted) {
-  // Orthonormal, so that its size does not depend on the crop's.
-  const at::Tensor difference = at::fft_rfft2(made - wanted, at::OptionalIntArrayRef(), {-2, -1}, "ortho");
-  return at::view_as_real(difference).abs().mean();
-}
-
 }  // namespace anymps::superres

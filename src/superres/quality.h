@@ -1,4 +1,4 @@
-// How good a picture is beside the one it should be, and what training makes smaller.
+// How good a picture is beside the one it should be.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,8 +13,5 @@ at::Tensor luma(const at::Tensor& rgb);
 double psnr(const at::Tensor& one, const at::Tensor& other, int border);
 // The mean over an 11 x 11 Gaussian window of 1.5 (Wang et al., 2004), where it lies inside.
 double ssim(const at::Tensor& one, const at::Tensor& other, int border);
-
-// Mean absolute difference of the pictures' spectra.
-at::Tensor frequency_loss(const at::Tensor& made, const at::Tensor& wanted);
 
 }  // namespace anymps::superres

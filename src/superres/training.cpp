@@ -13,8 +13,8 @@
 
 #include "lab/json_text.h"
 #include "superres/adam_state.h"
-#include "superres/autocast.h"
 #include "superres/enlarge.h"
+#include "superres/loss.h"
 #include "superres/model_file.h"
 #include "superres/pixels.h"
 #include "superres/quality.h"
@@ -111,14 +111,7 @@ StepReport Training::take_step() {
     report.input_seconds += since(asked);
     const at::Tensor low = batch.low.to(policy_.device, policy_.pin_memory);
     const at::Tensor high = batch.high.to(policy_.device, policy_.pin_memory);
-    at::Tensor made;
-    {
-      const Autocast mixed(policy_.device.type(), policy_.amp);
-      made = network_->forward(low);
-    }
-    at::Tensor loss = at::l1_loss(made.to(at::kFloat), high);
-    if (options_.frequency > 0) loss = loss + options_.frequency * frequency_loss(made.to(at::kFloat), high);
-    loss = loss / options_.accumulate;
+    const at::Tensor loss = training_loss(*network_, low, high, options_.frequency, policy_) / options_.accumulate;
     loss.backward();
     total = total.defined() ? total + loss.detach() : loss.detach();
   }
@@ -217,10 +210,8 @@ void Training::load_checkpoint(const fs::path& path) {
     if (has_other_upsampler_ && theirs.contains(upsampler) && theirs[upsampler] != identity()[upsampler]) {
       throw std::invalid_argument(fmt::format(
           "{}: it is of a training with {}, which on {} is trained as {}. Nothing was changed. --keep-{} goes on with "
-          "it "
-          "here, --device cpu elsewhere; --out OTHER --init {} begins a training with {} that takes over the rest of "
-          "the "
-          "network",
+          "it here, --device cpu elsewhere; --out OTHER --init {} begins a training with {} that takes over the rest "
+          "of the network",
           path.string(), theirs[upsampler].get<std::string>(), policy_.device.str(), name_of(policy_.upsampler),
           theirs[upsampler].get<std::string>(), (folder_ / "model.safetensors").string(), name_of(policy_.upsampler)));
     }
