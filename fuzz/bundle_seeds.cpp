@@ -1,5 +1,5 @@
-// Writes the seeds of bundle_fuzz into the folder that is named: whole bundles, from which the fuzzer breaks off. Each is
-// there plain, so that changes reach what is inside, and compressed, as people have them.
+// Writes the seeds of bundle_fuzz into the folder that is named: whole bundles, from which the fuzzer breaks off. Each
+// is there plain, so that changes reach what is inside, and compressed, as people have them.
 #include <filesystem>
 #include <string>
 #include <vector>
