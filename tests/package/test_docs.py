@@ -35,7 +35,7 @@ def shell_commands():
                     yield pytest.param(line, id=f"{page.name}: {line[:40]}")
 
 
-@pytest.mark.parametrize("command", shell_commands())
+@pytest.mark.parametrize("command", list(shell_commands()))
 def test_shell_blocks_run(command):
     environment = {**os.environ, "PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]}
     subprocess.run(["bash", "-c", command], check=True, cwd=ROOT, env=environment, timeout=300)
