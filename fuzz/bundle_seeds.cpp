@@ -2,6 +2,7 @@
 // is there plain, so that changes reach what is inside, and compressed, as people have them.
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/runbook/bundle_reader.h"
