@@ -8,7 +8,7 @@ TORCH_PIP ?=
 JOBS ?= $(shell nproc)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-DEBIAN := build-essential cmake ninja-build ccache git python3-dev python3-venv valgrind \
+DEBIAN := build-essential cmake ninja-build ccache mold git python3-dev python3-venv valgrind \
           libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libgtest-dev \
           llvm-19 llvm-19-dev libclang-19-dev systemtap-sdt-dev \
           libsqlite3-dev libarchive-dev libzstd-dev libacl1-dev openssh-client openssh-server \
@@ -30,8 +30,14 @@ export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
+# What ninja prints before each step.
+export NINJA_STATUS ?= [%f of %t, %e s] 
+ifndef ANYMPS_MAKE_BEGAN
+export ANYMPS_MAKE_BEGAN := $(shell date +%s)
+endif
+say = @echo "== $(1) ($$(( $$(date +%s) - $(ANYMPS_MAKE_BEGAN) )) s so far)"
 
-.PHONY: help run test test-full build cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz fuzz-source fuzz-bundle fuzz-superres fuzz-kernels clean
+.PHONY: help run test test-full build dev cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz fuzz-source fuzz-bundle fuzz-superres fuzz-kernels clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -39,6 +45,7 @@ help: ## list the targets
 
 # Installs those of the Debian packages $(1) that are missing, so that a machine that has them needs no root.
 define install_missing
+$(call say,Debian packages)
 @mkdir -p build
 @missing=""; for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q "ok installed" || missing="$$missing $$p"; done; \
 if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; fi
@@ -60,17 +67,55 @@ build/.debian-lint: Makefile
 # A torch that is already in the environment is kept, whichever build it is. MLX is what `anymps decide` is tried beside;
 # where there is none of it, that test is skipped and says so.
 $(VENV)/.ready: Makefile build/.debian
+	$(call say,Python packages: torch and tools)
 	[ -x $(VENV)/bin/python ] || $(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -c "import torch" 2>/dev/null || $(PIP) install -q $(TORCH_PIP) $(TORCH)
+	$(VENV)/bin/python -c "import torch" 2>/dev/null || $(PIP) install $(TORCH_PIP) $(TORCH)
 	$(PIP) install -q "scikit-build-core>=0.10" numpy pyyaml pytest expecttest ruff safetensors lmdb pillow
 	-$(PIP) install -q "mlx[cpu]"
 	@touch $@
 
-build/.installed: $(VENV)/.ready $(SOURCES)
-	$(PIP) install -q --no-build-isolation --no-deps --force-reinstall .
+# One tree for what is installed and for the C++ tests. tests/package makes its wheel from it, too.
+RELEASE := build/release
+configure = cmake -S . -B $(1) -G Ninja -DPython_EXECUTABLE=$(abspath $(VENV)/bin/python) -DANYMPS_BUILD_TESTS=ON \
+  -DSKBUILD_SCRIPTS_DIR=$(abspath $(VENV)/bin) $(2) >/dev/null
+$(RELEASE)/build.ninja: $(VENV)/.ready CMakeLists.txt
+	$(call say,configure)
+	$(call configure,$(RELEASE))
+
+# The package's metadata and Python files by pip, what is compiled by CMake: so one changed file costs its compilation.
+PYTHON_SOURCES := $(shell find python -name '*.py' -not -path '*/__pycache__/*') pyproject.toml README.md LICENSE
+PIP_PACKAGE := $(PIP) install -q --no-build-isolation --no-deps --force-reinstall -C wheel.cmake=false
+build/.package: $(VENV)/.ready $(PYTHON_SOURCES)
+	$(call say,install the Python files)
+	rm -f build/.editable
+	$(PIP_PACKAGE) .
+	@touch $@
+
+build/.installed: build/.package $(RELEASE)/build.ninja $(SOURCES)
+	$(call say,compile what is installed)
+	cmake --build $(RELEASE)
+	$(call say,install it)
+	$(VENV)/bin/python tools/install_tree.py $(RELEASE)
 	@touch $@
 
 build: build/.installed ## .venv with torch and anymps in it
+
+# For those who work on it: Python files are used where they lie, and what is compiled lands beside them. One file is
+# compiled at a time, so that a changed one is quick.
+DEV := build/dev
+build/.editable: $(VENV)/.ready pyproject.toml
+	$(call say,install the package as editable)
+	rm -f build/.package build/.installed
+	$(PIP_PACKAGE) -C editable.mode=inplace -e .
+	@touch $@
+
+$(DEV)/build.ninja: $(VENV)/.ready CMakeLists.txt
+	$(call configure,$(DEV),-DANYMPS_UNITY=OFF -DCMAKE_INSTALL_RPATH_USE_LINK_PATH=ON "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG")
+
+dev: build/.editable $(DEV)/build.ninja ## an editable install, rebuilt in place: for work on anymps itself
+	$(call say,compile what changed)
+	cmake --build $(DEV)
+	$(VENV)/bin/python tools/install_tree.py $(DEV) --into python
 
 run: build/.installed ## train a classifier on device="mps" and show the summary
 	$(VENV)/bin/anymps run --versus "--device cpu" examples/train_classifier.py
@@ -85,23 +130,28 @@ with_genuine = ANYMPS_GENUINE_KERNELS="$$(ls $(GENUINE)/*.metallib >/dev/null 2>
 
 # SANITIZE=address,undefined: the C++ tests with these, in a build of their own.
 SANITIZE ?=
-TESTS := build/tests$(if $(SANITIZE),-sanitized)
-$(TESTS)/build.ninja: build/.debian CMakeLists.txt
-	cmake -S . -B $(TESTS) -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_TESTS=ON -DANYMPS_SANITIZE=$(SANITIZE) >/dev/null
+TESTS := $(if $(SANITIZE),build/tests-sanitized,$(RELEASE))
+build/tests-sanitized/build.ninja: $(VENV)/.ready CMakeLists.txt
+	$(call configure,build/tests-sanitized,-DANYMPS_WITH_BACKEND=OFF -DANYMPS_SANITIZE=$(SANITIZE))
 
 # LLVM's allocators mark their memory for AddressSanitizer where its headers are compiled for that, which LLVM itself is
 # not: what it takes of them would count as poisoned. Leaks are looked for on x86-64: on aarch64, LeakSanitizer walks a
-# table of the whole address space at the end of each process, for four seconds, and each test is a process.
+# table of the whole address space at the end of each process, for four seconds.
 ASAN := ASAN_OPTIONS=allow_user_poisoning=0$(if $(filter aarch64,$(shell uname -m)),:detect_leaks=0)
+GATE := $(VENV)/bin/python tests/gate.py
 cpp-tests: $(TESTS)/build.ninja build/genuine/.ready ## the C++ tests of the rooms without PyTorch
-	cmake --build $(TESTS)
-	$(ASAN) UBSAN_OPTIONS=halt_on_error=1 $(with_genuine) ctest --test-dir $(TESTS) --output-on-failure
+	$(call say,compile the C++ tests)
+	cmake --build $(TESTS) --target cpp_tests
+	$(ASAN) UBSAN_OPTIONS=halt_on_error=1 $(with_genuine) $(GATE) cpp $(TESTS)/tests --jobs $(JOBS)
 
-# The models go in a process of their own: PyTorch's autograd thread keeps the number of threads that it began with, and
-# sums over another number of threads round differently.
-test: build/.installed build/.debian-test cpp-tests ## everything that gates a change
-	$(VENV)/bin/python -m pytest tests/models tests/threads
-	$(with_genuine) $(VENV)/bin/python -m pytest tests --ignore=tests/models --ignore=tests/threads
+# Another slice of what the gate looks at a part of: with SLICE=1/7 to SLICE=7/7 a week has seen everything.
+SLICE ?=
+GATE_FLAGS ?=
+test: build/.installed build/.debian-test $(RELEASE)/build.ninja build/genuine/.ready ## everything that gates a change (SLICE=k/n: with other slices)
+	$(call say,compile the C++ tests)
+	cmake --build $(RELEASE) --target cpp_tests
+	$(call say,test)
+	$(with_genuine) ANYMPS_TEST_SLICE=$(SLICE) $(GATE) run --cpp $(RELEASE)/tests --jobs $(JOBS) $(GATE_FLAGS)
 
 # Other people's models for the check. They need no more than these packages beside torch, and pip leaves torch alone.
 build/registry/.ready: Makefile $(VENV)/.ready
@@ -109,6 +159,7 @@ build/registry/.ready: Makefile $(VENV)/.ready
 	@touch $@
 
 test-full: test build/registry/.ready ## the above, every genuine kernel, PyTorch's own tests (TEST_MPS=path, TEST_PROFILER=folder, TEST_INDUCTOR=folder), compiled models, Perfetto
+	ANYMPS_TEST_SLICE=1/1 $(VENV)/bin/python -m pytest tests/opinfo tests/check
 	$(VENV)/bin/python tests/genuine/verify_all.py $(GENUINE) --table tests/genuine/verified-2.13.tsv
 	$(VENV)/bin/python tests/genuine/run.py $(GENUINE)/torch-2.13.0-0.metallib --jobs $(JOBS) --table tests/genuine/outcomes-2.13.tsv
 	$(VENV)/bin/python tests/genuine/run.py $(GENUINE)/torch-2.13.0-0.metallib --jobs $(JOBS) --engine coroutines \
@@ -152,36 +203,38 @@ format: build/.debian-lint $(VENV)/.ready ## put all files into the house's form
 	$(VENV)/bin/ruff check --fix -q .
 	$(VENV)/bin/ruff format -q .
 
-tidy: build/.debian-lint build/.installed ## clang-tidy on files of recent commits (ALL=1: on all)
-	tools/tidy.sh
+# Its compile commands are of one file each. What the sources include of data/ is made; nothing is compiled.
+tidy: build/.debian-lint $(VENV)/.ready ## clang-tidy on files of recent commits (ALL=1: on all)
+	$(call configure,build/tidy,-DANYMPS_UNITY=OFF)
+	cmake --build build/tidy --target anymps_tables
+	tools/tidy.sh build/tidy
 
 asan: ## the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(MAKE) cpp-tests SANITIZE=address,undefined
 
 # Without src/metal, which takes a quarter of an hour to build that way.
-asan-short: build/.debian ## the same of the rooms below Metal kernels
-	cmake -S . -B build/asan-short -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_WITH_METAL=OFF -DANYMPS_BUILD_TESTS=ON \
-	  -DANYMPS_SANITIZE=address,undefined >/dev/null
-	cmake --build build/asan-short --target gpu_tests lab_tests superres_files_tests
-	$(ASAN) UBSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/asan-short --output-on-failure
+comma := ,
+asan-short: $(VENV)/.ready ## the same of the rooms below Metal kernels
+	$(call configure,build/asan-short,-DANYMPS_WITH_BACKEND=OFF -DANYMPS_WITH_METAL=OFF -DANYMPS_SANITIZE=address$(comma)undefined)
+	cmake --build build/asan-short --target cpp_tests
+	$(ASAN) UBSAN_OPTIONS=halt_on_error=1 $(GATE) cpp build/asan-short/tests --as asan --jobs $(JOBS)
 
-define configure_tsan
-cmake -S . -B build/tsan -G Ninja -DANYMPS_WITH_BACKEND=OFF -DANYMPS_WITH_METAL=OFF -DANYMPS_BUILD_TESTS=ON -DANYMPS_SANITIZE=thread >/dev/null
+# Each test in a process of its own: ThreadSanitizer keeps what it knows of threads that have ended.
+define run_tsan
+$(call configure,build/tsan,-DANYMPS_WITH_BACKEND=OFF -DANYMPS_WITH_METAL=OFF -DANYMPS_SANITIZE=thread)
+cmake --build build/tsan --target $(1)
+TSAN_OPTIONS=halt_on_error=1 $(GATE) cpp build/tsan/tests --each --as tsan --jobs $(JOBS)
 endef
 
-tsan: build/.debian ## the C++ tests under ThreadSanitizer
-	$(configure_tsan)
-	cmake --build build/tsan --target gpu_tests lab_tests superres_files_tests
-	TSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/tsan --output-on-failure
+tsan: $(VENV)/.ready ## the C++ tests under ThreadSanitizer
+	$(call run_tsan,cpp_tests)
 
-tsan-short: build/.debian ## the same of the room where threads meet, src/gpu
-	$(configure_tsan)
-	cmake --build build/tsan --target gpu_tests
-	TSAN_OPTIONS=halt_on_error=1 ctest --test-dir build/tsan --exclude-regex NOT_BUILT --output-on-failure
+tsan-short: $(VENV)/.ready ## the same of the room where threads meet, src/gpu
+	$(call run_tsan,gpu_tests)
 
 # New inputs go to build/fuzz/corpus, so that a later run begins where this one ended; a finding to build/fuzz/finding-*.
 define configure_fuzz
-cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_FUZZ=ON \
+cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_FUZZ=ON -DPython_EXECUTABLE=$(abspath $(VENV)/bin/python) \
   -DANYMPS_SANITIZE=address,undefined,fuzzer-no-link >/dev/null
 endef
 FUZZ_ENV := $(ASAN) UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ANYMPS_CACHE=$(CURDIR)/build/fuzz/cache

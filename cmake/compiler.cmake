@@ -1,4 +1,4 @@
-# Warnings and sanitizers that every target of the project shares.
+# Warnings, sanitizers and ways to compile that the targets of the project share.
 add_library(anymps_compiler INTERFACE)
 target_compile_options(anymps_compiler INTERFACE -Wall -Wextra -Wno-unused-parameter -fvisibility-inlines-hidden)
 # Where the processor has the instruction, GCC fuses a product into a sum unless told not to: the same seed would give
@@ -12,3 +12,32 @@ if(ANYMPS_SANITIZE)
   target_compile_options(anymps_compiler INTERFACE -fsanitize=${ANYMPS_SANITIZE} -fno-omit-frame-pointer -O1 -g1)
   target_link_options(anymps_compiler INTERFACE -fsanitize=${ANYMPS_SANITIZE})
 endif()
+
+# Links that take seconds with GNU's linker take tenths with this one. macOS has a linker of its own.
+find_program(ANYMPS_MOLD mold)
+if(ANYMPS_MOLD AND NOT APPLE)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# anymps_compile(TARGET [FILES_AT_ONCE n] [PRECOMPILE header...] [QUICKLY])
+# How the sources of a target are compiled. FILES_AT_ONCE: so many of them make one unit of a unity build; without it, all
+# of them. PRECOMPILE: what is precompiled where there are enough units; reading headers once for all costs as much as
+# reading them for two units or three. QUICKLY: -O1, for code that nobody waits for.
+function(anymps_compile target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "QUICKLY" "FILES_AT_ONCE" "PRECOMPILE")
+  if(arg_QUICKLY AND NOT ANYMPS_SANITIZE)
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(LENGTH sources units)
+  if(ANYMPS_UNITY)
+    if(NOT arg_FILES_AT_ONCE)
+      set(arg_FILES_AT_ONCE ${units})
+    endif()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${arg_FILES_AT_ONCE})
+    math(EXPR units "(${units} + ${arg_FILES_AT_ONCE} - 1) / ${arg_FILES_AT_ONCE}")
+  endif()
+  if(arg_PRECOMPILE AND units GREATER 3)
+    target_precompile_headers(${target} PRIVATE ${arg_PRECOMPILE})
+  endif()
+endfunction()

@@ -68,7 +68,7 @@ float real_of(Element element, std::uint64_t bits) {
   return static_cast<float>(std::bit_cast<gpu::float16>(static_cast<std::uint16_t>(bits)));
 }
 
-std::string text_of(Element element, std::uint64_t bits) {
+std::string element_text(Element element, std::uint64_t bits) {
   std::string text = std::to_string(bits);
   if (is_real(element)) text += " (" + std::to_string(real_of(element, bits)) + ")";
   return text;
@@ -132,7 +132,7 @@ std::optional<std::string> difference(const BufferKind& kind, const Bytes& left,
     if (is_real(kind.element) && std::isnan(real_of(kind.element, a)) && std::isnan(real_of(kind.element, b))) continue;
     std::string text = std::string(kind.name) + ", element " + std::to_string(i);
     if (kind.per_thread != 0) text += " of thread " + std::to_string(i / kind.width / kind.per_thread);
-    return text + ": " + text_of(kind.element, a) + " and " + text_of(kind.element, b);
+    return text + ": " + element_text(kind.element, a) + " and " + element_text(kind.element, b);
   }
   return std::nullopt;
 }

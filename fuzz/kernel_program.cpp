@@ -25,7 +25,7 @@ void write(const std::vector<Statement>& statements, unsigned depth, std::string
   }
 }
 
-std::string text_of(const std::array<std::uint32_t, 2>& size) {
+std::string size_text(const std::array<std::uint32_t, 2>& size) {
   return std::to_string(size[0]) + "x" + std::to_string(size[1]);
 }
 
@@ -36,7 +36,7 @@ std::uint32_t number(const std::ssub_match& text) { return static_cast<std::uint
 std::string text_of(const LaunchPlan& plan) {
   std::string text = "// values " + std::to_string(plan.values);
   for (const LaunchShape& shape : plan.shapes) {
-    text += ", grid " + text_of(shape.grid) + " group " + text_of(shape.group);
+    text += ", grid " + size_text(shape.grid) + " group " + size_text(shape.group);
   }
   return text;
 }

@@ -56,8 +56,8 @@ std::optional<std::string> first_difference(const std::vector<Bytes>& left, cons
   return std::nullopt;
 }
 
-std::string text_of(const LaunchShape& shape) {
-  return anymps::fuzz::text_of(LaunchPlan{.values = 0, .shapes = {shape}}).substr(std::string("// values 0, ").size());
+std::string shape_text(const LaunchShape& shape) {
+  return text_of(LaunchPlan{.values = 0, .shapes = {shape}}).substr(std::string("// values 0, ").size());
 }
 
 std::optional<Disagreement> compare(const metal::FunctionEntry& function, const LaunchPlan& plan) {
@@ -88,7 +88,7 @@ std::optional<Disagreement> compare(const metal::FunctionEntry& function, const 
       const auto found = first_difference(results[static_cast<unsigned>(left)], results[static_cast<unsigned>(right)]);
       if (!found) continue;
       return Disagreement{.who = std::string(name_of(left)) + " and " + name_of(right),
-                          .what = text_of(shape) + ": " + *found};
+                          .what = shape_text(shape) + ": " + *found};
     }
   }
   return std::nullopt;

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# clang-tidy on the project's own sources that recent commits touched; ALL=1 looks at every one.
+# tools/tidy.sh BUILD: clang-tidy on the project's own sources that recent commits touched, by the compile commands of the
+# build folder BUILD; ALL=1 looks at every one.
 # A file that includes PyTorch takes half a minute, so the newest come first, MOST files (8) or a BUDGET of seconds (180)
 # end the list.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 budget=${BUDGET:-180}
-build=$(ls -d build/cp3*/ 2>/dev/null | head -n 1 || true)
-[ -f "${build}compile_commands.json" ] || { echo "tidy: no compile_commands.json; run make build first" >&2; exit 2; }
+build=${1:?names the build folder}
+[ -f "$build/compile_commands.json" ] || { echo "tidy: $build has no compile_commands.json; make tidy makes it" >&2; exit 2; }
 
 if [ "${ALL:-0}" = 1 ]; then
   files=$(git ls-files 'src/*.cpp')

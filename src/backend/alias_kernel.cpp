@@ -97,7 +97,7 @@ void check_devices(DeviceCheck check, const std::vector<bool>& may_be_on_cpu, c1
   }
 }
 
-c10::IValue to_cpu(AliasCall& alias, const c10::IValue& value) {
+c10::IValue value_to_cpu(AliasCall& alias, const c10::IValue& value) {
   if (value.isTensor()) return alias.to_cpu(value.toTensor());
   if (value.isTensorList()) {
     const auto sources = value.toTensorList();
@@ -141,7 +141,7 @@ void AliasKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
   for (std::size_t i = 0; i < count; ++i) {
     c10::IValue& value = (*stack)[begin + i];
     if (value.isNone() && facts.is_generator[i]) value = default_mps_generator();
-    c10::IValue mapped = to_cpu(alias, value);
+    c10::IValue mapped = value_to_cpu(alias, value);
     sources.push_back(std::move(value));
     value = std::move(mapped);
   }

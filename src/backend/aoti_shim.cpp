@@ -84,7 +84,12 @@ std::byte* room_in(void* buffer, std::size_t offset, std::size_t bytes) {
 }  // namespace
 }  // namespace anymps::backend
 
-using namespace anymps::backend;  // NOLINT(google-build-using-namespace): the definitions below are of no namespace
+// The definitions below are of no namespace.
+using anymps::backend::guarded;
+using anymps::backend::launch_of;
+using anymps::backend::made;
+using anymps::backend::mps_allocator;
+using anymps::backend::room_in;
 
 AOTITorchError aoti_torch_mps_create_shader_library(const char* metal_shader_source,
                                                     AOTIMetalShaderLibraryHandle* library_handle) {

@@ -22,8 +22,8 @@ at::Tensor as_additive(const at::Tensor& mask, at::ScalarType dtype) {
   return at::where(mask, 0.0, out);
 }
 
-void check_supported(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, double dropout,
-                     bool grouped) {
+void check_attention_supported(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, double dropout,
+                               bool grouped) {
   for (const at::Tensor* tensor : {&query, &key, &value}) {
     TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(tensor->scalar_type()),
                                 "scaled_dot_product_attention for MPS does not support dtype ", tensor->scalar_type());
@@ -50,7 +50,7 @@ std::tuple<at::Tensor, at::Tensor> attention(const at::Tensor& query, const at::
                                              const std::optional<at::Tensor>& mask, double dropout, bool causal,
                                              const std::optional<at::Tensor>&, std::optional<double> scale,
                                              bool grouped) {
-  check_supported(query, key, value, dropout, grouped);
+  check_attention_supported(query, key, value, dropout, grouped);
   CpuCall cpu;
   std::optional<at::Tensor> additive;
   if (mask && mask->defined()) {
@@ -69,8 +69,8 @@ std::tuple<at::Tensor, at::Tensor> attention(const at::Tensor& query, const at::
   return {cpu.back(std::move(output)), cpu.back(std::move(weights))};
 }
 
-void check_arguments(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                     const std::optional<at::Tensor>& mask) {
+void check_attention_arguments(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                               const std::optional<at::Tensor>& mask) {
   TORCH_CHECK(query.dtype() == key.dtype() && query.dtype() == value.dtype(),
               "Expected query, key, and value to have the same dtype, but got query.dtype: ", query.dtype(),
               " key.dtype: ", key.dtype(), " and value.dtype: ", value.dtype(), " instead.");
@@ -89,7 +89,7 @@ void check_arguments(const at::Tensor& query, const at::Tensor& key, const at::T
 at::Tensor scaled_dot_product_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                                         const std::optional<at::Tensor>& mask, double dropout, bool causal,
                                         std::optional<double> scale, bool grouped) {
-  check_arguments(query, key, value, mask);
+  check_attention_arguments(query, key, value, mask);
   // Sizes may be symbols of a compiler, which are not asked for their values: a size that may be zero counts as
   // another.
   if (TORCH_GUARD_OR_FALSE(value.sym_numel().sym_eq(0)) || TORCH_GUARD_OR_FALSE(query.sym_size(-2).sym_eq(0))) {

@@ -142,7 +142,7 @@ bool counts_mask(Inputs inputs) {
   return inputs.size() > 1 && device_tensor_at(inputs, 0) != nullptr && has_mask(inputs[1]) && !is_filled_in(inputs);
 }
 
-void check_conversion(Inputs inputs) {
+void note_conversion(Inputs inputs) {
   const at::Tensor* from = tensor_at(inputs, 0);
   if (from == nullptr || !from->is_cpu() || inputs.size() < 2 || !inputs[1].isInt()) return;
   const c10::ScalarType to = inputs[1].toScalarType();
@@ -170,7 +170,7 @@ void check_arguments(const at::RecordFunction& function) {
       if (counts_mask(inputs)) note_wait("mask");
       break;
     case Look::kConversion:
-      check_conversion(inputs);
+      note_conversion(inputs);
       break;
   }
 }

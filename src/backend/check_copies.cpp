@@ -88,7 +88,7 @@ LatestCopies& latest() {
 
 bool is_wide(c10::ScalarType dtype) { return dtype == c10::kDouble || dtype == c10::kComplexDouble; }
 
-bool is_plain(const at::Tensor& tensor) {
+bool is_plain_copy(const at::Tensor& tensor) {
   return tensor.layout() == c10::kStrided && tensor.has_storage() && tensor.is_contiguous() &&
          tensor.nbytes() >= kSmallestCopy;
 }
@@ -105,7 +105,7 @@ void check_to_device(const at::Tensor& source, bool non_blocking) {
   if (non_blocking && source.numel() > 1 && !is_pinned(source.const_data_ptr())) {
     note_finding("non-blocking-to-device", {}, source.nbytes());
   }
-  if (!is_plain(source)) return;
+  if (!is_plain_copy(source)) return;
   if (const auto from_device = latest().find_or_add(source, /*from_device=*/false)) {
     note_finding(*from_device ? "round-trip-copy" : "repeated-copy", {}, source.nbytes());
   }
@@ -113,7 +113,7 @@ void check_to_device(const at::Tensor& source, bool non_blocking) {
 
 void check_to_host(const at::Tensor& target, bool non_blocking) {
   if (non_blocking) note_finding("non-blocking-to-host", {}, target.nbytes());
-  if (is_plain(target)) latest().find_or_add(target, /*from_device=*/true);
+  if (is_plain_copy(target)) latest().find_or_add(target, /*from_device=*/true);
 }
 
 }  // namespace

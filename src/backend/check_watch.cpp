@@ -18,13 +18,13 @@
 namespace anymps::backend {
 namespace {
 
-struct ThisThread {
+struct WaitsOfThread {
   std::uint64_t calls = 0;
   unsigned in_one_wait = 0;
   const char* one_wait = nullptr;
   bool waited = false;  // since the outermost one_wait
 };
-thread_local ThisThread here;
+thread_local WaitsOfThread waits_here;
 
 std::atomic<std::uint64_t> queued_ns{0};
 
@@ -48,9 +48,9 @@ bool has_device_tensor(const at::RecordFunction& function) {
 }
 
 // What the CPU calls to do the device's work are no calls of the user's.
-std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& function) {
+std::unique_ptr<at::ObserverContext> check_call(const at::RecordFunction& function) {
   if (RouteScope::active()) return nullptr;
-  const std::uint64_t calls = ++here.calls;
+  const std::uint64_t calls = ++waits_here.calls;
   if ((calls < kAllLines || calls % kOneLineIn == 0) && has_device_tensor(function)) note_lines("work");
   check_arguments(function);
   return nullptr;
@@ -59,8 +59,8 @@ std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& function) {
 }  // namespace
 
 void watch_calls() {
-  static const at::CallbackHandle handle =
-      at::addGlobalCallback(at::RecordFunctionCallback(&enter).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
+  static const at::CallbackHandle handle = at::addGlobalCallback(
+      at::RecordFunctionCallback(&check_call).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
   (void)handle;
   gpu::Trace::begin_details();  // RouteScope measures the device's time from here on
 }
@@ -72,7 +72,7 @@ void note_wait(const char* what) {
   // With nothing to wait for, a Mac does not wait either.
   const std::uint64_t waited_ns = queued_ns.exchange(0, std::memory_order_relaxed);
   gpu::Trace* trace = gpu::Trace::current();
-  ThisThread& thread = here;
+  WaitsOfThread& thread = waits_here;
   if (trace == nullptr || waited_ns == 0) return;
   if (thread.in_one_wait != 0 && (thread.one_wait == nullptr || std::exchange(thread.waited, true))) return;
   const char* name = thread.in_one_wait != 0 ? thread.one_wait : what;
@@ -82,14 +82,14 @@ void note_wait(const char* what) {
 void note_idle() noexcept { queued_ns.store(0, std::memory_order_relaxed); }
 
 void begin_one_wait(const char* name) {
-  ThisThread& thread = here;
+  WaitsOfThread& thread = waits_here;
   if (thread.in_one_wait++ != 0) return;
   thread.one_wait = name;
   thread.waited = false;
 }
 
-void end_one_wait() { --here.in_one_wait; }
+void end_one_wait() { --waits_here.in_one_wait; }
 
-std::uint64_t calls_so_far() noexcept { return here.calls; }
+std::uint64_t calls_so_far() noexcept { return waits_here.calls; }
 
 }  // namespace anymps::backend

@@ -23,7 +23,7 @@ void check_same_type(const at::Tensor& input, const at::Tensor& weight, const at
               ") and bias type (", bias.toString(), ") should be the same");
 }
 
-void check_supported(const at::Tensor& input, bool transposed) {
+void check_convolution_supported(const at::Tensor& input, bool transposed) {
   const at::ScalarType dtype = input.scalar_type();
   TORCH_CHECK(!transposed || input.dim() != 5 || (dtype != at::kHalf && dtype != at::kBFloat16),
               "ConvTranspose 3D with BF16 or FP16 types is not supported on MPS");
@@ -48,7 +48,7 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const 
                        SymInts stride, SymInts padding, SymInts dilation, bool transposed, SymInts output_padding,
                        c10::SymInt groups) {
   check_same_type(input, weight, bias.value_or(at::Tensor()));
-  check_supported(input, transposed);
+  check_convolution_supported(input, transposed);
   const at::MemoryFormat layout = layout_of_results(input, weight);
   CpuCall cpu;
   at::Tensor x = widened(cpu(input));

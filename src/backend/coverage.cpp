@@ -5,12 +5,12 @@ namespace {
 
 using c10::DispatchKey;
 
-constexpr CoveredOperator kTable[] = {
+constexpr CoveredOperator kCoverageTable[] = {
 #include "coverage_table.inc"
 };
 
 }  // namespace
 
-std::span<const CoveredOperator> covered_operators() { return kTable; }
+std::span<const CoveredOperator> covered_operators() { return kCoverageTable; }
 
 }  // namespace anymps::backend

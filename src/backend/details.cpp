@@ -24,11 +24,11 @@ struct Call {
   std::uint32_t id = 0;  // once there was something to record
 };
 
-struct ThisThread {
+struct CallsOfThread {
   std::vector<Call> calls;  // that it is in, outermost first
   std::vector<std::uint64_t> correlations;
 };
-thread_local ThisThread here;
+thread_local CallsOfThread calls_here;
 
 std::atomic<bool> calls_wanted{false};
 // Of PyTorch's that run now.
@@ -45,16 +45,16 @@ std::uint32_t id_of(gpu::Trace& trace, Call& call) noexcept {
 }
 
 // What the CPU calls to do the device's work are no calls of the user's.
-std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& function) {
+std::unique_ptr<at::ObserverContext> enter_call(const at::RecordFunction& function) {
   if (RouteScope::active()) return nullptr;
   const bool wanted = calls_wanted.load(std::memory_order_relaxed);
-  here.calls.push_back({function.name(), wanted ? gpu::Trace::now_ns() : 0});
+  calls_here.calls.push_back({function.name(), wanted ? gpu::Trace::now_ns() : 0});
   return nullptr;
 }
 
-void leave(const at::RecordFunction&, at::ObserverContext*) {
+void leave_call(const at::RecordFunction&, at::ObserverContext*) {
   if (RouteScope::active()) return;
-  std::vector<Call>& calls = here.calls;
+  std::vector<Call>& calls = calls_here.calls;
   if (calls.empty()) return;
   Call call = calls.back();
   calls.pop_back();
@@ -63,7 +63,7 @@ void leave(const at::RecordFunction&, at::ObserverContext*) {
   trace->record_span(gpu::TraceKind::kCall, id_of(*trace, call), call.began_ns, calls.size());
 }
 
-std::uint64_t who_asked(const ThisThread& thread) noexcept {
+std::uint64_t who_asked(const CallsOfThread& thread) noexcept {
   return thread.correlations.empty() ? 0 : thread.correlations.back();
 }
 
@@ -73,8 +73,8 @@ class Watch {
   void begin() {
     const std::lock_guard lock(mutex_);
     if (wanted_++ != 0) return;
-    handle_ = at::addGlobalCallback(
-        at::RecordFunctionCallback(&enter, &leave).scopes({at::RecordScope::FUNCTION, at::RecordScope::USER_SCOPE}));
+    handle_ = at::addGlobalCallback(at::RecordFunctionCallback(&enter_call, &leave_call)
+                                        .scopes({at::RecordScope::FUNCTION, at::RecordScope::USER_SCOPE}));
   }
   void end() {
     const std::lock_guard lock(mutex_);
@@ -112,9 +112,9 @@ void trace_calls() {
   gpu::Trace::begin_details();
 }
 
-void push_correlation(std::uint64_t id) { here.correlations.push_back(id); }
+void push_correlation(std::uint64_t id) { calls_here.correlations.push_back(id); }
 void pop_correlation() {
-  if (!here.correlations.empty()) here.correlations.pop_back();
+  if (!calls_here.correlations.empty()) calls_here.correlations.pop_back();
 }
 
 // Profilers must not see the CPU's operators that do the device's work. Telling PyTorch so twice an operator costs more
@@ -131,7 +131,7 @@ void RouteScope::end_span() noexcept {
   if (profile_logging()) profile_operation(gpu::Trace::now_ns() - began);
   gpu::Trace* trace = everything_wanted() ? gpu::Trace::current() : nullptr;
   if (trace != nullptr) {
-    ThisThread& thread = here;
+    CallsOfThread& thread = calls_here;
     const std::uint32_t name = thread.calls.empty() ? trace->intern("an operator") : id_of(*trace, thread.calls.back());
     ANYMPS_PROBE(operator_ran, thread.calls.empty() ? "an operator" : thread.calls.back().name, began, 0);
     trace->record_span(gpu::TraceKind::kOperator, name, began, 0, who_asked(thread));
@@ -143,7 +143,7 @@ void note_shader(const std::string& name, std::uint64_t threads, std::uint64_t b
   gpu::Trace* trace = gpu::Trace::current();
   if (trace == nullptr) return;
   ANYMPS_PROBE(shader_ran, name.c_str(), began_ns, threads);
-  trace->record_span(gpu::TraceKind::kShader, trace->intern(name), began_ns, threads, who_asked(here));
+  trace->record_span(gpu::TraceKind::kShader, trace->intern(name), began_ns, threads, who_asked(calls_here));
 }
 
 }  // namespace anymps::backend

@@ -41,7 +41,7 @@ void refuse_distributed(const c10::OperatorHandle& op) {
                               ". Please note, that distributed operators can not fall back to CPU");
 }
 
-void refuse(const c10::OperatorHandle& op, torch::jit::Stack*) {
+void refuse_operator(const c10::OperatorHandle& op, torch::jit::Stack*) {
   refuse_distributed(op);
   note_finding(kRefused, op.schema().name());
   TORCH_CHECK_NOT_IMPLEMENTED(
@@ -118,7 +118,7 @@ void refuse_and_go_on(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 torch::CppFunction for_missing() {
   if (fallback_enabled()) return torch::CppFunction::makeFromBoxedFunction<&fall_back>();
   return check_mode() == CheckMode::kGoOn ? torch::CppFunction::makeFromBoxedFunction<&refuse_and_go_on>()
-                                          : torch::CppFunction::makeFromBoxedFunction<&refuse>();
+                                          : torch::CppFunction::makeFromBoxedFunction<&refuse_operator>();
 }
 
 }  // namespace

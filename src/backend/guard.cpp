@@ -14,7 +14,7 @@ namespace anymps::backend {
 namespace {
 
 // c10::Event keeps a pointer; ours are numbers from the pool, as torch.mps.Event's are.
-gpu::EventId id_of(void* event) { return static_cast<gpu::EventId>(reinterpret_cast<std::uintptr_t>(event)); }
+gpu::EventId event_id_of(void* event) { return static_cast<gpu::EventId>(reinterpret_cast<std::uintptr_t>(event)); }
 
 class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
  public:
@@ -54,7 +54,7 @@ class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
   void synchronizeDevice(c10::DeviceIndex) const override { synchronize("synchronize"); }
 
   void destroyEvent(void* event, c10::DeviceIndex) const noexcept override {
-    if (event != nullptr) gpu::EventPool::instance().release(id_of(event));
+    if (event != nullptr) gpu::EventPool::instance().release(event_id_of(event));
   }
   void record(void** event, const c10::Stream& stream, c10::DeviceIndex index, c10::EventFlag flag) const override {
     TORCH_CHECK(index == -1 || index == stream.device_index(), "Event device index ", index,
@@ -64,17 +64,17 @@ class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
       *event =
           reinterpret_cast<void*>(static_cast<std::uintptr_t>(pool.acquire(flag == c10::EventFlag::BACKEND_DEFAULT)));
     }
-    pool.record(id_of(*event));
+    pool.record(event_id_of(*event));
   }
   void block(void*, const c10::Stream&) const override {}
   bool queryEvent(void* event) const override {
     gpu::Event state;
-    return event == nullptr || (gpu::EventPool::instance().lookup(id_of(event), state) && state.recorded);
+    return event == nullptr || (gpu::EventPool::instance().lookup(event_id_of(event), state) && state.recorded);
   }
   void synchronizeEvent(void*) const override { synchronize("event synchronize"); }
   double elapsedTime(void* start, void* end, c10::DeviceIndex) const override {
     TORCH_CHECK(start != nullptr && end != nullptr, "Both events must be recorded before calculating elapsed time.");
-    return milliseconds_between(id_of(start), id_of(end));
+    return milliseconds_between(event_id_of(start), event_id_of(end));
   }
 };
 

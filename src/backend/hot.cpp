@@ -14,13 +14,13 @@
 namespace anymps::backend {
 namespace {
 
-at::Tensor to_cpu(AliasCall& alias, const at::Tensor& tensor) { return alias.to_cpu(tensor); }
+at::Tensor hot_to_cpu(AliasCall& alias, const at::Tensor& tensor) { return alias.to_cpu(tensor); }
 template <typename T>
-const T& to_cpu(AliasCall&, const T& other) {
+const T& hot_to_cpu(AliasCall&, const T& other) {
   return other;
 }
 
-void check_devices(const AliasCall& alias) {
+void check_hot_devices(const AliasCall& alias) {
   TORCH_CHECK(!alias.bystander().defined(),
               "Expected all tensors to be on the same device, but found at least two devices, ", kMpsDevice, " and ",
               alias.bystander().device(), "!");
@@ -43,8 +43,8 @@ struct Hot<Op, Result(Arguments...)> {
  private:
   static Result call_unboxed(Arguments... arguments) {
     AliasCall alias;
-    std::tuple cpu(to_cpu(alias, arguments)...);
-    check_devices(alias);
+    std::tuple cpu(hot_to_cpu(alias, arguments)...);
+    check_hot_devices(alias);
     RouteScope route;
     c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::DispatchKey::AutocastCPU);
     constexpr c10::DispatchKeySet kCpu(c10::DispatchKey::CPU);

@@ -107,7 +107,7 @@ struct Pooling {
   }
 };
 
-bool is_plain(const at::Tensor& x) {
+bool is_plain_input(const at::Tensor& x) {
   return x.scalar_type() == at::kFloat && x.is_contiguous() && x.dim() >= 3 && x.numel() > 0;
 }
 
@@ -126,7 +126,7 @@ at::Tensor max_pool2d(const at::Tensor& input, at::IntArrayRef kernel, at::IntAr
                       at::IntArrayRef dilation, bool ceil_mode) {
   CpuCall cpu;
   const at::Tensor x = cpu(input);
-  if (!is_plain(x)) {
+  if (!is_plain_input(x)) {
     return cpu.back(std::get<0>(at::max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode)));
   }
   // The meta kernel checks the arguments and says the shape, and does no work.
@@ -149,7 +149,7 @@ at::Tensor max_pool2d_backward(const at::Tensor& grad, const at::Tensor& input, 
                                bool ceil_mode) {
   CpuCall cpu;
   const at::Tensor x = cpu(input);
-  if (!is_plain(x)) {
+  if (!is_plain_input(x)) {
     const auto indices = std::get<1>(at::max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
     return cpu.back(
         at::max_pool2d_with_indices_backward(cpu(grad), x, kernel, stride, padding, dilation, ceil_mode, indices));

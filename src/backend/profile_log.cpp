@@ -20,10 +20,10 @@
 namespace anymps::backend {
 namespace {
 
-std::atomic<unsigned> wanted{0};
+std::atomic<unsigned> wanted_lines{0};
 
 bool wants(ProfileLog bit) noexcept {
-  return (wanted.load(std::memory_order_relaxed) & static_cast<unsigned>(bit)) != 0;
+  return (wanted_lines.load(std::memory_order_relaxed) & static_cast<unsigned>(bit)) != 0;
 }
 
 bool wants_either(ProfileLog line, ProfileLog table) noexcept {
@@ -77,12 +77,12 @@ Log& log() {
 // The calls that this thread is in, outermost first. They live on its stack.
 thread_local std::vector<const at::RecordFunction*> calls;
 
-std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& function) {
+std::unique_ptr<at::ObserverContext> enter_operation(const at::RecordFunction& function) {
   if (!RouteScope::active()) calls.push_back(&function);
   return nullptr;
 }
 
-void leave(const at::RecordFunction&, at::ObserverContext*) {
+void leave_operation(const at::RecordFunction&, at::ObserverContext*) {
   if (!RouteScope::active() && !calls.empty()) calls.pop_back();
 }
 
@@ -157,10 +157,11 @@ void print_table(const char* title, Rows& rows, const char* none) {
 }  // namespace
 
 void begin_profile_log(unsigned bits) {
-  if (bits == 0 || wanted.exchange(bits) != 0) return;
+  if (bits == 0 || wanted_lines.exchange(bits) != 0) return;
   if (!wants_either(ProfileLog::kOperations, ProfileLog::kOperationTable)) return;
-  at::addGlobalCallback(
-      at::RecordFunctionCallback(&enter, &leave).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
+  at::addGlobalCallback(at::RecordFunctionCallback(&enter_operation, &leave_operation)
+                            .needsInputs(true)
+                            .scopes({at::RecordScope::FUNCTION}));
   gpu::Trace::begin_details();  // RouteScope measures the device's time from here on
 }
 
@@ -176,7 +177,7 @@ void end_profile_log() {
   }
 }
 
-bool profile_logging() noexcept { return wanted.load(std::memory_order_relaxed) != 0; }
+bool profile_logging() noexcept { return wanted_lines.load(std::memory_order_relaxed) != 0; }
 
 void profile_operation(std::uint64_t ns) {
   if (calls.empty() || !wants_either(ProfileLog::kOperations, ProfileLog::kOperationTable)) return;

@@ -1,7 +1,6 @@
 #include "backend/python_aoti.h"
 
 #include <torch/csrc/utils/pybind.h>
-#include <torch/extension.h>
 
 #include <string>
 #include <unordered_map>

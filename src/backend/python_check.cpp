@@ -1,6 +1,7 @@
 #include "backend/python_check.h"
 
-#include <torch/extension.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/utils/pybind.h>
 
 #include <cmath>
 #include <optional>

@@ -1,8 +1,9 @@
 // anymps._C: what Python needs of the library beyond PyTorch's own bindings.
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
 #include <torch/csrc/DynamicTypes.h>
 #include <torch/csrc/Storage.h>
 #include <torch/csrc/utils/pybind.h>
-#include <torch/extension.h>
 
 #include <exception>
 #include <string>

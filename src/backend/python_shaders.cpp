@@ -3,8 +3,8 @@
 #include <ATen/native/mps/MetalShaderLibrary.h>
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
+#include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
-#include <torch/extension.h>
 
 #include <array>
 #include <map>

@@ -44,7 +44,7 @@ using c10::ScalarType;
 
 constexpr std::uint64_t bit(ScalarType dtype) { return std::uint64_t{1} << static_cast<unsigned>(dtype); }
 
-constexpr Refusal kTable[] = {
+constexpr Refusal kRefusalTable[] = {
 #include "refusal_table.inc"
 };
 
@@ -110,7 +110,7 @@ std::string filled_in(std::string_view text, std::optional<ScalarType> dtype, co
   return result;
 }
 
-void refuse(const c10::FunctionSchema& schema, RefusalKind kind, const std::string& text) {
+void refuse_arguments(const c10::FunctionSchema& schema, RefusalKind kind, const std::string& text) {
   if (kind != RefusalKind::kDeterminismAlert) note_finding("refused-arguments", schema.name() + ": " + text);
   switch (kind) {
     case RefusalKind::kNotImplementedError:
@@ -159,7 +159,7 @@ ScalarType promoted_dtype(const c10::FunctionSchema& schema, Arguments arguments
 RefusalList::RefusalList(const c10::FunctionSchema& schema) : schema_(&schema) {
   const std::string_view full_name = schema.name();
   const std::string_view name = full_name.substr(full_name.find("::") + 2);
-  const auto rows = std::ranges::equal_range(kTable, name, {}, &Refusal::name);
+  const auto rows = std::ranges::equal_range(kRefusalTable, name, {}, &Refusal::name);
   for (const Refusal& refusal : rows) {
     if (refusal.overload != "*" && refusal.overload != schema.overload_name()) continue;
     std::size_t argument = 0;
@@ -192,7 +192,7 @@ void RefusalList::check(Arguments arguments, bool has_cpu_tensor) const {
         applies = dtype && (refusal.dtypes & bit(*dtype)) != 0;
         break;
     }
-    if (applies) refuse(*schema_, refusal.kind, filled_in(refusal.text, dtype, *schema_, arguments));
+    if (applies) refuse_arguments(*schema_, refusal.kind, filled_in(refusal.text, dtype, *schema_, arguments));
   }
 }
 

@@ -23,7 +23,7 @@ struct OperatorWidening {
 
 namespace {
 
-constexpr std::uint64_t kBool = dtype_bit(c10::kBool);
+constexpr std::uint64_t kBools = dtype_bit(c10::kBool);
 constexpr std::uint64_t kHalves = dtype_bit(c10::kHalf) | dtype_bit(c10::kBFloat16);
 constexpr std::uint64_t kIntegers = dtype_bit(c10::kByte) | dtype_bit(c10::kChar) | dtype_bit(c10::kShort) |
                                     dtype_bit(c10::kInt) | dtype_bit(c10::kLong);
@@ -31,13 +31,13 @@ constexpr std::uint64_t kIntegers = dtype_bit(c10::kByte) | dtype_bit(c10::kChar
 // Operators that the usual way does not serve.
 constexpr OperatorWidening kOperators[] = {
     // The CPU has kernels for floating types only, a Mac for more.
-    {"avg_pool3d", kBool, c10::kFloat, When::kMissing},
-    {"bernoulli", kBool, c10::kFloat, When::kMissing},
-    {"bernoulli_", kBool, c10::kFloat, When::kMissing},
+    {"avg_pool3d", kBools, c10::kFloat, When::kMissing},
+    {"bernoulli", kBools, c10::kFloat, When::kMissing},
+    {"bernoulli_", kBools, c10::kFloat, When::kMissing},
     {"histc", kIntegers, c10::kFloat, When::kMissing},
-    {"silu", kBool, c10::kFloat, When::kMissing},
+    {"silu", kBools, c10::kFloat, When::kMissing},
     // And where windows overlap, the CPU's kernel sums halves in half.
-    {"max_pool2d_with_indices_backward", kBool | kHalves, c10::kFloat, When::kAlways},
+    {"max_pool2d_with_indices_backward", kBools | kHalves, c10::kFloat, When::kAlways},
     // The total weight may come in float32 beside them, which the CPU's kernel does not take.
     {"nll_loss_backward", kHalves, c10::kFloat, When::kAlways},
     // Metal computes these in float32 and rounds once; the CPU's kernels round at each step, and are much slower.
@@ -67,7 +67,7 @@ ScalarType usual_wider(ScalarType dtype) {
   }
 }
 
-constexpr std::uint64_t kUsual = kHalves | kBool | dtype_bit(c10::kComplexHalf) | dtype_bit(c10::kByte) |
+constexpr std::uint64_t kUsual = kHalves | kBools | dtype_bit(c10::kComplexHalf) | dtype_bit(c10::kByte) |
                                  dtype_bit(c10::kChar) | dtype_bit(c10::kShort) | dtype_bit(c10::kUInt16) |
                                  dtype_bit(c10::kUInt32);
 

@@ -124,7 +124,7 @@ std::optional<lab::RunFolder> folder_for(const CheckOptions& options) {
   }
 }
 
-int check(const CheckOptions& options, const std::vector<std::string>& command) {
+int check_command(const CheckOptions& options, const std::vector<std::string>& command) {
   if (options.rules) {
     const std::string rules = lab::rules_screen();
     std::fwrite(rules.data(), 1, rules.size(), stdout);
@@ -194,7 +194,7 @@ Examples:
   anymps check --rules                                   what is looked for
 )");
   verb->callback([options, &chosen] {
-    chosen = [options](const std::vector<std::string>& command) { return check(*options, command); };
+    chosen = [options](const std::vector<std::string>& command) { return check_command(*options, command); };
   });
 }
 

@@ -67,7 +67,7 @@ int coverage(const CoverageOptions& options) {
   return 0;
 }
 
-constexpr const char* kHelp =
+constexpr const char* kCoverageHelp =
     R"text(Names may be written as in programs: torch.linalg.svd, aten::add.Tensor, nn.functional.gelu. A name without overload stands
 for all of them. "made of other operators": it runs where these run.
 
@@ -82,7 +82,7 @@ Examples:
 void add_coverage(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<CoverageOptions>();
   CLI::App* verb = app.add_subcommand("coverage", "Say in which releases of PyTorch an operator runs on MPS");
-  verb->footer(kHelp);
+  verb->footer(kCoverageHelp);
   verb->add_option("OPERATOR", options->operators, "Some operators")->type_name("NAME");
   verb->add_option("--lacking", options->lacking, "All that this release refuses")->type_name("RELEASE");
   verb->add_option("--new", options->arrived, "All that run since this release")->type_name("RELEASE");

@@ -51,7 +51,7 @@ std::vector<std::string> golden_words(const lab::Bundle& bundle) {
   return words;
 }
 
-int verify(Verify options) {
+int verify_bundle(Verify options) {
   if (!options.most.empty()) {
     const auto bytes = gpu::parse_byte_size(options.most);
     if (!bytes) {
@@ -99,8 +99,9 @@ void add_verify(CLI::App& handoff, Action& chosen) {
   verb->add_option("--python", options->verify.python, "The interpreter that will run it")->type_name("PYTHON");
   verb->add_option("--sha256", options->verify.sha256, "What pack printed: no other bundle is taken")->type_name("HEX");
   verb->add_option("--most", options->most, "Take bundles up to this size (default: 64gb)")->type_name("SIZE");
-  verb->callback(
-      [options, &chosen] { chosen = [options](const auto&) { return guarded([&] { return verify(*options); }); }; });
+  verb->callback([options, &chosen] {
+    chosen = [options](const auto&) { return guarded([&] { return verify_bundle(*options); }); };
+  });
 }
 
 struct Smoke {

@@ -40,7 +40,7 @@ lab::Logbook open(const LogOptions& options) {
 }
 
 // By its number, or the latest one.
-lab::RunWithSamples run_named(lab::Logbook& logbook, const std::string& name) {
+lab::RunWithSamples logged_run(lab::Logbook& logbook, const std::string& name) {
   std::optional<lab::LoggedRun> run;
   if (name == "last") {
     if (auto latest = logbook.runs({}, 1); !latest.empty()) run = std::move(latest.front());
@@ -63,12 +63,12 @@ json completed(const lab::Logbook& logbook, json document) {
   return document;
 }
 
-json to_json(const lab::LoggedNote& note) {
+json note_json(const lab::LoggedNote& note) {
   return {{"id", note.id},     {"at", note.at},     {"run", note.run},
           {"kind", note.kind}, {"text", note.text}, {"why", note.why}};
 }
 
-int list(const LogOptions& options) {
+int list_runs(const LogOptions& options) {
   lab::Logbook logbook = open(options);
   auto runs = json::array();
   for (const lab::LoggedRun& run : logbook.runs(options.verb, options.limit)) runs.push_back(lab::to_json(run));
@@ -77,12 +77,12 @@ int list(const LogOptions& options) {
 
 int show(const LogOptions& options) {
   lab::Logbook logbook = open(options);
-  const lab::RunWithSamples one = run_named(logbook, options.runs.front());
+  const lab::RunWithSamples one = logged_run(logbook, options.runs.front());
   auto parts = json::array();
   for (const auto& [name, result] : logbook.parts(one.run.id)) parts.push_back(name);
   auto notes = json::array();
   for (const lab::LoggedNote& note : logbook.notes()) {
-    if (note.run == one.run.id) notes.push_back(to_json(note));
+    if (note.run == one.run.id) notes.push_back(note_json(note));
   }
   auto figures = json::array();
   for (const lab::RunFigure& figure : lab::run_figures(one.run)) {
@@ -99,8 +99,8 @@ int show(const LogOptions& options) {
 
 int diff(const LogOptions& options) {
   lab::Logbook logbook = open(options);
-  const lab::RunWithSamples before = run_named(logbook, options.runs.front());
-  const lab::RunWithSamples after = run_named(logbook, options.runs.back());
+  const lab::RunWithSamples before = logged_run(logbook, options.runs.front());
+  const lab::RunWithSamples after = logged_run(logbook, options.runs.back());
   return conclude(options.session, completed(logbook, lab::log_diff(before, after)), lab::log_diff_screen);
 }
 
@@ -120,7 +120,7 @@ int export_runs(const LogOptions& options) {
       runs.push_back({std::move(run), logbook.samples(id)});
     }
   }
-  for (const std::string& name : options.runs) runs.push_back(run_named(logbook, name));
+  for (const std::string& name : options.runs) runs.push_back(logged_run(logbook, name));
   if (options.format == "csv") return print(lab::log_to_csv(runs));
   if (options.format == "markdown") return print(lab::log_to_markdown(runs));
   return print(lab::json_pages(lab::log_to_json(runs)));
@@ -128,7 +128,7 @@ int export_runs(const LogOptions& options) {
 
 int readme(const LogOptions& options) {
   lab::Logbook logbook = open(options);
-  const json document = {{"paragraph", lab::log_to_paragraph(run_named(logbook, options.runs.front()))}};
+  const json document = {{"paragraph", lab::log_to_paragraph(logged_run(logbook, options.runs.front()))}};
   return conclude(options.session, completed(logbook, document), [](const json& made, const lab::Terminal&) {
     return made.at("paragraph").get<std::string>() + "\n";
   });
@@ -137,15 +137,15 @@ int readme(const LogOptions& options) {
 int notes(const LogOptions& options) {
   lab::Logbook logbook = open(options);
   auto all = json::array();
-  for (const lab::LoggedNote& note : logbook.notes()) all.push_back(to_json(note));
+  for (const lab::LoggedNote& note : logbook.notes()) all.push_back(note_json(note));
   return conclude(options.session, completed(logbook, {{"notes", std::move(all)}}), lab::log_notes_screen);
 }
 
 int put_note(const LogOptions& options, const char* kind) {
   lab::Logbook logbook = open(options);
-  const std::int64_t run = options.runs.empty() ? 0 : run_named(logbook, options.runs.front()).run.id;
+  const std::int64_t run = options.runs.empty() ? 0 : logged_run(logbook, options.runs.front()).run.id;
   logbook.put_note(run, kind, options.text, options.why);
-  const json document = {{"notes", json::array({to_json(logbook.notes().back())})}};
+  const json document = {{"notes", json::array({note_json(logbook.notes().back())})}};
   return conclude(options.session, completed(logbook, document), lab::log_notes_screen);
 }
 
@@ -177,14 +177,14 @@ void add_log(CLI::App& app, Action& chosen) {
     add_filters(verb, *options);
     verb.add_option("--limit", options->limit, "At most so many, the newest (50)")->type_name("N");
   };
-  CLI::App* listed = add("list", "The runs, newest first", list);
+  CLI::App* listed = add("list", "The runs, newest first", list_runs);
   add_list_options(*listed);
   // Without a further word it lists.
   add_reading_options(*log, options->session);
   add_list_options(*log);
   log->callback([log, options, &chosen] {
     if (log->get_subcommands().empty())
-      chosen = [options](const auto&) { return guarded([&] { return list(*options); }); };
+      chosen = [options](const auto&) { return guarded([&] { return list_runs(*options); }); };
   });
 
   add("show", "All fields of a run", show)

@@ -58,7 +58,7 @@ int usage_error(const std::string& complaint, const std::vector<std::string>& wo
   return kUsageError;
 }
 
-int run(const std::vector<std::string>& words) {
+int run_words(const std::vector<std::string>& words) {
   CLI::App app("PyTorch's MPS device for machines without an Apple GPU.", "anymps");
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_flag("-h,--help", "Show this help and exit");
@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
       return anymps::lab::metal_child({words.begin() + 1, words.end()});
     }
     if (!words.empty() && words.front() == "sr") return anymps::cli::run_sr({words.begin() + 1, words.end()});
-    return anymps::cli::run(words);
+    return anymps::cli::run_words(words);
   } catch (const std::exception& error) {
     anymps::lab::log().error(error.what());
     return 1;

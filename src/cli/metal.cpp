@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,7 +32,7 @@ struct MetalOptions {
   SourceFlags source;
 };
 
-int list(const MetalOptions& options) {
+int list_functions(const MetalOptions& options) {
   std::vector<std::string> words = {options.file};
   words.insert(words.end(), options.kernels.begin(), options.kernels.end());
   const lab::MetalAnswer answer = lab::ask_metal(lab::metal_request("list", options.source.words(), words));
@@ -54,22 +55,36 @@ int disassemble(const MetalOptions& options) {
   return 0;
 }
 
-// "1/10" or "10": every tenth.
-std::size_t step_of(const std::string& sample) {
-  const std::size_t slash = sample.find('/');
-  return gpu::whole_number<std::size_t>(slash == std::string::npos ? sample : sample.substr(slash + 1)).value_or(0);
+// "3/10": every tenth, from the third on; "10" is "1/10".
+struct KernelShare {
+  std::size_t from = 0;
+  std::size_t step = 1;
+};
+
+std::optional<KernelShare> kernel_share(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  const bool whole = slash == std::string::npos;
+  const auto first = gpu::whole_number<std::size_t>(whole ? "1" : text.substr(0, slash));
+  const auto step = gpu::whole_number<std::size_t>(whole ? text : text.substr(slash + 1));
+  if (!first || !step || *first < 1 || *first > *step) return std::nullopt;
+  return KernelShare{.from = *first - 1, .step = *step};
 }
 
-int verify(const MetalOptions& options) {
-  const std::size_t step = step_of(options.sample);
-  if (step == 0) {
+int verify_library(const MetalOptions& options) {
+  const auto share = kernel_share(options.sample);
+  if (!share) {
     lab::log().error("--sample takes a share such as 1/10, not {}", options.sample);
     return kUsageError;
   }
   const ProgressLine line;
-  const lab::MetalVerification found = lab::verify_metal(
-      options.file, {.flags = options.source.words(), .step = step, .jobs = options.jobs, .simd = options.simd},
-      [&line](std::size_t done, std::size_t of) { line.show(done, of); });
+  const lab::MetalVerification found =
+      lab::verify_metal(options.file,
+                        {.flags = options.source.words(),
+                         .step = share->step,
+                         .from = share->from,
+                         .jobs = options.jobs,
+                         .simd = options.simd},
+                        [&line](std::size_t done, std::size_t of) { line.show(done, of); });
   line.clear();
   if (found.problem) return complain(*found.problem);
   fmt::print("{}", options.json ? lab::to_json(found).dump(2) + "\n" : lab::to_text(found));
@@ -120,11 +135,12 @@ void add_metal(CLI::App& app, Action& chosen) {
     sub->callback([options, action, &chosen] { chosen = [options, action](const auto&) { return action(*options); }; });
     return sub;
   };
-  CLI::App* list_verb = add("list", "List its functions and what they ask for", list);
+  CLI::App* list_verb = add("list", "List its functions and what they ask for", list_functions);
   list_verb->add_option("KERNEL", options->kernels, "Only these");
   list_verb->add_flag("--json", options->json, "As JSON");
-  CLI::App* verify_verb = add("verify", "Compile its kernels for this machine and say how it went", verify);
-  verify_verb->add_option("--sample", options->sample, "A share of them, such as 1/10")->type_name("1/N");
+  CLI::App* verify_verb = add("verify", "Compile its kernels for this machine and say how it went", verify_library);
+  verify_verb->add_option("--sample", options->sample, "A share of them: 3/10 is every tenth, from the third on")
+      ->type_name("K/N");
   verify_verb->add_option("--jobs", options->jobs, "Threads that compile")
       ->type_name("N")
       ->check(CLI::Range(1U, 1024U));

@@ -14,13 +14,13 @@
 namespace anymps::cli {
 namespace {
 
-struct CheckOptions {
+struct MetalCheckOptions {
   std::vector<std::string> files;
   bool json = false;
   SourceFlags source;
 };
 
-int check(const CheckOptions& options) {
+int check_libraries(const MetalCheckOptions& options) {
   int status = 0;
   nlohmann::json files = nlohmann::json::array();
   for (const std::string& file : options.files) {
@@ -48,7 +48,7 @@ int check(const CheckOptions& options) {
   return status;
 }
 
-constexpr const char* kHelp = R"text(Each kernel is compiled; its code is looked at:
+constexpr const char* kMetalCheckHelp = R"text(Each kernel is compiled; its code is looked at:
   missing barrier     threadgroup memory is read where another thread writes, with no barrier between
   unguarded index     a buffer is written at thread_position_in_grid, which nothing compares with a bound (a warning)
   deprecated forms    of Metal and of the program's own ([[deprecated]]), among the compiler's warnings
@@ -66,13 +66,13 @@ Examples:
 }  // namespace
 
 void add_metal_check(CLI::App& metal, Action& chosen) {
-  auto options = std::make_shared<CheckOptions>();
+  auto options = std::make_shared<MetalCheckOptions>();
   CLI::App* verb = metal.add_subcommand("check", "Say what is wrong with kernels; for CI");
-  verb->footer(kHelp);
+  verb->footer(kMetalCheckHelp);
   verb->add_option("FILE", options->files, "Some .metallib, or source: .metal")->required()->type_name("FILE");
   add_source_flags(*verb, options->source);
   verb->add_flag("--json", options->json, "As JSON");
-  verb->callback([options, &chosen] { chosen = [options](const auto&) { return check(*options); }; });
+  verb->callback([options, &chosen] { chosen = [options](const auto&) { return check_libraries(*options); }; });
 }
 
 }  // namespace anymps::cli

@@ -17,7 +17,7 @@
 namespace anymps::cli {
 namespace {
 
-struct RunOptions {
+struct MetalRunOptions {
   std::string file;
   std::string kernel;
   std::string threads;
@@ -33,7 +33,7 @@ struct RunOptions {
   SourceFlags source;
 };
 
-std::vector<std::string> request_of(const RunOptions& options) {
+std::vector<std::string> request_of(const MetalRunOptions& options) {
   std::vector<std::string> request =
       lab::metal_request("run", options.source.words(), {options.file, options.kernel, "threads=" + options.threads});
   const auto add = [&](const std::string& key, const std::vector<std::string>& values) {
@@ -50,7 +50,7 @@ std::vector<std::string> request_of(const RunOptions& options) {
   return request;
 }
 
-int run(const RunOptions& options) {
+int run_kernel(const MetalRunOptions& options) {
   const lab::MetalAnswer answer = lab::ask_metal(request_of(options));
   if (!answer.answered) return complain(answer);
   const auto found = nlohmann::json::parse(answer.text);
@@ -59,7 +59,8 @@ int run(const RunOptions& options) {
   return found.at("reports").empty() ? 0 : kFound;
 }
 
-constexpr const char* kHelp = R"text(Each --arg is the next buffer of the kernel, in the order of their bindings:
+constexpr const char* kMetalRunHelp =
+    R"text(Each --arg is the next buffer of the kernel, in the order of their bindings:
   3.5           a number, of the type that the kernel's signature has
   1,2,3         some of them
   zeros:1024    1024 elements; also ones:N, iota:N (0, 1, 2, ...) and random:N (floats in [-1, 1), whole numbers 0 to 99)
@@ -80,9 +81,9 @@ Examples:
 }  // namespace
 
 void add_metal_run(CLI::App& metal, Action& chosen) {
-  auto options = std::make_shared<RunOptions>();
+  auto options = std::make_shared<MetalRunOptions>();
   CLI::App* verb = metal.add_subcommand("run", "Launch a kernel and show what it wrote");
-  verb->footer(kHelp);
+  verb->footer(kMetalRunHelp);
   verb->add_option("FILE", options->file, "A .metallib, or source: a .metal")->required()->type_name("FILE");
   verb->add_option("KERNEL", options->kernel, "Its name")->required();
   verb->add_option("--threads", options->threads, "The grid, in threads")->required()->type_name("X[,Y[,Z]]");
@@ -102,7 +103,7 @@ void add_metal_run(CLI::App& metal, Action& chosen) {
   verb->add_flag("--validate", options->validate, "Watch it with the sanitiser; status 1 where it finds something");
   add_source_flags(*verb, options->source);
   verb->add_flag("--json", options->json, "As JSON");
-  verb->callback([options, &chosen] { chosen = [options](const auto&) { return run(*options); }; });
+  verb->callback([options, &chosen] { chosen = [options](const auto&) { return run_kernel(*options); }; });
 }
 
 }  // namespace anymps::cli

@@ -19,7 +19,7 @@ struct ReplayOptions {
   bool json = false;
 };
 
-int list(const ReplayOptions& options) {
+int list_launches(const ReplayOptions& options) {
   const lab::MetalAnswer answer = lab::ask_metal({"capture", options.request.folder});
   if (!answer.answered) return complain(answer);
   const auto capture = nlohmann::json::parse(answer.text);
@@ -39,7 +39,7 @@ int replay(const ReplayOptions& options) {
   return found.differing != 0 || found.reports != 0 ? kFound : 0;
 }
 
-constexpr const char* kHelp =
+constexpr const char* kReplayHelp =
     R"text(A capture is the folder that torch.mps.profiler.metal_capture() leaves, with MTL_CAPTURE_ENABLED=1 in the environment.
 Each launch gets the buffers that it had, by itself, and what it leaves in them is compared with what was captured, to the
 bit. The status is 1 where something differs or the sanitiser finds something, 2 where a launch cannot be run.
@@ -57,7 +57,7 @@ Examples:
 void add_replay(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<ReplayOptions>();
   CLI::App* verb = app.add_subcommand("replay", "Run the Metal launches of a capture again, and compare");
-  verb->footer(kHelp);
+  verb->footer(kReplayHelp);
   verb->add_option("CAPTURE", options->request.folder, "The folder")->required()->type_name("FOLDER");
   verb->add_option("--launch", options->request.launches, "Only this one, by its number; may be given again")
       ->type_name("N")
@@ -72,7 +72,7 @@ void add_replay(CLI::App& app, Action& chosen) {
   verb->add_flag("--list", options->list, "Show what the capture holds, and run nothing");
   verb->add_flag("--json", options->json, "As JSON");
   verb->callback([options, &chosen] {
-    chosen = [options](const auto&) { return options->list ? list(*options) : replay(*options); };
+    chosen = [options](const auto&) { return options->list ? list_launches(*options) : replay(*options); };
   });
 }
 

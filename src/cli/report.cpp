@@ -43,7 +43,8 @@ std::optional<lab::Logbook> logbook_of(const ReportOptions& options) {
   return std::nullopt;
 }
 
-lab::FinishedRun run_named(const std::string& word, lab::Logbook& logbook, const std::vector<lab::FinishedRun>& all) {
+lab::FinishedRun finished_run(const std::string& word, lab::Logbook& logbook,
+                              const std::vector<lab::FinishedRun>& all) {
   if (word == "last") {
     if (all.empty()) throw std::runtime_error("the logbook has no finished run yet");
     return all.front();
@@ -92,8 +93,8 @@ int report(const ReportOptions& options) {
     for (const lab::LoggedRun& run : logbook->runs({}, kMostRuns)) {
       if (run.state == lab::RunState::kDone) logged.push_back(lab::finished(run));
     }
-    for (const std::string& word : options.runs) chosen.push_back(run_named(word, *logbook, logged));
-    if (options.last) chosen.push_back(run_named("last", *logbook, logged));
+    for (const std::string& word : options.runs) chosen.push_back(finished_run(word, *logbook, logged));
+    if (options.last) chosen.push_back(finished_run("last", *logbook, logged));
     if (chosen.empty()) chosen = lab::choose_runs(logged, options.side_by_side);
     std::ranges::move(logged, std::back_inserter(all));
   }

@@ -44,7 +44,7 @@ lab::ChildResult run_traced(const RunOptions& options, lab::ChildCommand& comman
 
 std::string json_of(const lab::RunReport& report) { return lab::json_pages(lab::to_json(report)); }
 
-int run(const RunOptions& options, const std::vector<std::string>& command) {
+int run_command(const RunOptions& options, const std::vector<std::string>& command) {
   if (command.empty()) {
     lab::log().error("nothing to run; for example: anymps run train.py (see anymps run --help)");
     return kUsageError;
@@ -122,7 +122,7 @@ Examples:
   anymps run --json figures.json -- torchrun --nproc-per-node 2 train.py
 )");
   verb->callback([options, &chosen] {
-    chosen = [options](const std::vector<std::string>& command) { return run(*options, command); };
+    chosen = [options](const std::vector<std::string>& command) { return run_command(*options, command); };
   });
 }
 

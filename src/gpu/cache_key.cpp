@@ -6,26 +6,26 @@ namespace anymps::gpu {
 namespace {
 
 // With its length in front, no part can pass for the end of the one before it.
-void add(Sha256& hash, std::span<const std::byte> part) {
+void hash_part(Sha256& hash, std::span<const std::byte> part) {
   const std::uint64_t length = part.size();
   hash.update(std::as_bytes(std::span(&length, 1))).update(part);
 }
 
-void add(Sha256& hash, std::string_view part) { add(hash, std::as_bytes(std::span(part))); }
+void hash_part(Sha256& hash, std::string_view part) { hash_part(hash, std::as_bytes(std::span(part))); }
 
-Digest hash_of(const CacheKey::Parts& parts) {
+Digest hash_of_parts(const CacheKey::Parts& parts) {
   Sha256 hash;
-  add(hash, parts.kind);
-  add(hash, parts.input);
-  add(hash, parts.options);
-  add(hash, parts.target);
-  add(hash, parts.version);
+  hash_part(hash, parts.kind);
+  hash_part(hash, parts.input);
+  hash_part(hash, parts.options);
+  hash_part(hash, parts.target);
+  hash_part(hash, parts.version);
   return hash.finish();
 }
 
 }  // namespace
 
-CacheKey::CacheKey(const Parts& parts) : digest_(hash_of(parts)) {}
+CacheKey::CacheKey(const Parts& parts) : digest_(hash_of_parts(parts)) {}
 
 std::string CacheKey::hex() const { return hex_of(digest_); }
 

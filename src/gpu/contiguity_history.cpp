@@ -7,7 +7,7 @@
 namespace anymps::gpu {
 namespace {
 
-constexpr ContiguityHistory kOperators[] = {
+constexpr ContiguityHistory kContiguityHistories[] = {
 #include "contiguity_history.inc"
 };
 
@@ -35,11 +35,11 @@ bool ContiguityHistory::concerns(std::string_view release) const {
   return parts >= parts_of(since) && (mended == "open" || parts < parts_of(mended));
 }
 
-std::span<const ContiguityHistory> contiguity_histories() { return kOperators; }
+std::span<const ContiguityHistory> contiguity_histories() { return kContiguityHistories; }
 
 const ContiguityHistory* contiguity_history(std::string_view operator_name, std::string_view release) {
-  const auto* const found = std::ranges::lower_bound(kOperators, operator_name, {}, &ContiguityHistory::name);
-  const bool is_there = found != std::end(kOperators) && found->name == operator_name;
+  const auto* const found = std::ranges::lower_bound(kContiguityHistories, operator_name, {}, &ContiguityHistory::name);
+  const bool is_there = found != std::end(kContiguityHistories) && found->name == operator_name;
   return is_there && found->concerns(release) ? found : nullptr;
 }
 

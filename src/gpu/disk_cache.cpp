@@ -30,7 +30,7 @@ constexpr std::size_t kShelfDigits = 2;
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kHour = 3600 * kSecond;
 
-struct Header {
+struct EntryHeader {
   std::array<char, 8> magic = {'a', 'n', 'y', 'm', 'p', 's', '\r', '\n'};
   std::uint32_t format = 1;
   std::uint32_t reserved = 0;
@@ -38,14 +38,14 @@ struct Header {
   Digest key{};
   Digest checksum{};  // over all of the header before it, and the payload
 };
-static_assert(sizeof(Header) == 88 && std::is_trivially_copyable_v<Header>);
+static_assert(sizeof(EntryHeader) == 88 && std::is_trivially_copyable_v<EntryHeader>);
 
-Header header_for(const CacheKey& key, std::span<const std::byte> payload) {
-  Header header;
+EntryHeader header_for(const CacheKey& key, std::span<const std::byte> payload) {
+  EntryHeader header;
   header.length = payload.size();
   header.key = key.digest();
   const auto bytes = std::as_bytes(std::span(&header, 1));
-  header.checksum = Sha256().update(bytes.first(offsetof(Header, checksum))).update(payload).finish();
+  header.checksum = Sha256().update(bytes.first(offsetof(EntryHeader, checksum))).update(payload).finish();
   return header;
 }
 
@@ -209,8 +209,8 @@ std::optional<Blob> DiskCache::find(const CacheKey& key) const {
     return std::nullopt;
   };
   const auto size = static_cast<std::uint64_t>(facts.st_size);
-  if (size < sizeof(Header) || size > limit_) return damaged();
-  Header header;
+  if (size < sizeof(EntryHeader) || size > limit_) return damaged();
+  EntryHeader header;
   const std::size_t length = size - sizeof header;
   auto payload = std::make_unique_for_overwrite<std::byte[]>(length);
   for (const std::span<std::byte> part :
@@ -219,7 +219,7 @@ std::optional<Blob> DiskCache::find(const CacheKey& key) const {
     if (result == Read::kFailed) return std::nullopt;
     if (result == Read::kCutShort) return damaged();
   }
-  const Header expected = header_for(key, {payload.get(), length});
+  const EntryHeader expected = header_for(key, {payload.get(), length});
   if (std::memcmp(&header, &expected, sizeof header) != 0) return damaged();
   renew(file.get(), facts);
   return Blob(std::move(payload), length);
@@ -238,9 +238,9 @@ std::optional<std::string> DiskCache::make_shelf(const fs::path& shelf) const {
 }
 
 std::optional<std::string> DiskCache::put(const CacheKey& key, std::span<const std::byte> bytes) {
-  const std::uint64_t size = sizeof(Header) + bytes.size();
+  const std::uint64_t size = sizeof(EntryHeader) + bytes.size();
   if (off() || size > limit_) return std::nullopt;
-  const Header header = header_for(key, bytes);
+  const EntryHeader header = header_for(key, bytes);
   const fs::path path = path_of(key);
   const fs::path shelf = path.parent_path();
   // The folder may be cleared at any moment, between two steps of ours too.

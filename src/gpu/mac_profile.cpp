@@ -20,7 +20,7 @@ struct SizeShare {
 
 #include "mac_table.inc"
 
-constexpr std::size_t kPage = std::size_t{16} << 10;  // of macOS on Apple silicon
+constexpr std::size_t kMacPage = std::size_t{16} << 10;  // of macOS on Apple silicon
 
 // Names by which people call the Macs that had AMD GPUs; none of them is a chip of Apple's.
 bool is_intel(std::string_view name) {
@@ -80,11 +80,11 @@ std::size_t working_set_for(std::size_t memory, MacosVersion macos) {
   const bool from_26 = macos >= MacosVersion{26, 0};
   const std::size_t numerator = from_26 ? share->from_numerator : share->before_numerator;
   const std::size_t denominator = from_26 ? share->from_denominator : share->before_denominator;
-  const std::size_t pages = kPage * denominator;
-  return (memory * numerator + pages - 1) / pages * kPage;
+  const std::size_t pages = kMacPage * denominator;
+  return (memory * numerator + pages - 1) / pages * kMacPage;
 }
 
-std::size_t max_buffer_for(std::size_t working_set) { return working_set / 4 * 3 / kPage * kPage; }
+std::size_t max_buffer_for(std::size_t working_set) { return working_set / 4 * 3 / kMacPage * kMacPage; }
 
 ChosenMac choose_mac(std::string_view mac, std::string_view macos) {
   ChosenMac chosen;

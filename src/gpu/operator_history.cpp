@@ -9,7 +9,7 @@ constexpr TorchRelease kReleases[] = {
 #include "torch_releases.inc"
 };
 
-constexpr OperatorHistory kOperators[] = {
+constexpr OperatorHistory kOperatorHistories[] = {
 #include "operator_routes.inc"
 };
 
@@ -39,16 +39,16 @@ std::optional<std::size_t> torch_release_before(std::string_view version) {
   return static_cast<std::size_t>(first - std::begin(kReleases)) - 1;
 }
 
-std::span<const OperatorHistory> operator_histories() { return kOperators; }
+std::span<const OperatorHistory> operator_histories() { return kOperatorHistories; }
 
 const OperatorHistory* operator_history(std::string_view name) {
-  const auto* const found = std::ranges::lower_bound(kOperators, name, {}, &OperatorHistory::name);
-  return found != std::end(kOperators) && found->name == name ? found : nullptr;
+  const auto* const found = std::ranges::lower_bound(kOperatorHistories, name, {}, &OperatorHistory::name);
+  return found != std::end(kOperatorHistories) && found->name == name ? found : nullptr;
 }
 
 std::vector<OperatorHistory> overloads_of(std::string_view name) {
   std::vector<OperatorHistory> found;
-  for (const OperatorHistory& one : kOperators) {
+  for (const OperatorHistory& one : kOperatorHistories) {
     if (one.name == name || (name.find('.') == name.npos && without_overload(one.name) == name)) found.push_back(one);
   }
   return found;

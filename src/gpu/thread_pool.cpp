@@ -19,9 +19,11 @@ constexpr std::size_t kRangesPerThread = 4;
 
 thread_local bool inside_a_body = false;
 
+}  // namespace
+
 // One call. It lives on its caller's stack: who works on it is counted under the pool's mutex, and the caller leaves
 // only when it is in nobody's hands.
-struct Job {
+struct ThreadPool::Job {
   const Executor::Body& body;
   const std::size_t count;
   const std::size_t range;
@@ -44,8 +46,6 @@ struct Job {
     inside_a_body = false;
   }
 };
-
-}  // namespace
 
 struct ThreadPool::Workers {
   explicit Workers(unsigned count) {

@@ -24,6 +24,7 @@ class ThreadPool final : public Executor {
   unsigned threads() const override { return threads_; }
 
  private:
+  struct Job;
   struct Workers;
 
   Workers& workers();

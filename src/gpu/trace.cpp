@@ -73,12 +73,12 @@ void raise_to(std::uint64_t& field, std::uint64_t value) {
 // Small numbers in the order in which threads first wrote: shorter to read than what the system calls them, and free of
 // system calls. The main thread of a forked child starts anew.
 std::atomic<std::uint32_t> threads_seen{0};
-std::atomic<std::uint32_t> fork_generation{0};
+std::atomic<std::uint32_t> forks_seen{0};
 
 std::uint32_t thread_number() {
   thread_local std::uint32_t number = 0;
   thread_local std::uint32_t generation = 0;
-  const std::uint32_t current_generation = fork_generation.load(std::memory_order_relaxed);
+  const std::uint32_t current_generation = forks_seen.load(std::memory_order_relaxed);
   if (number == 0 || generation != current_generation) {
     number = threads_seen.fetch_add(1, std::memory_order_relaxed) + 1;
     generation = current_generation;
@@ -164,7 +164,7 @@ void Trace::forget_after_fork() noexcept {
     instance_.inherited_.store(parent, std::memory_order_relaxed);
   }
   instance_.in_memory_.store(false, std::memory_order_relaxed);
-  fork_generation.fetch_add(1, std::memory_order_relaxed);
+  forks_seen.fetch_add(1, std::memory_order_relaxed);
   threads_seen.store(0, std::memory_order_relaxed);
   state_.store(State::kUnopened, std::memory_order_release);
 }

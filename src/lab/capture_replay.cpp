@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLaunchesPerChild = 20;
 
-void add(CaptureReplay& result, nlohmann::json launch) {
+void add_launch(CaptureReplay& result, nlohmann::json launch) {
   if (launch.contains("refusal")) {
     ++result.refusals;
   } else {
@@ -47,14 +47,14 @@ std::optional<MetalAnswer> choose(const ReplayRequest& request, const nlohmann::
                      .refused = true};
 }
 
-std::string extent_of(const nlohmann::json& size) {
+std::string launch_extent(const nlohmann::json& size) {
   return fmt::format("{}x{}x{}", size[0].get<unsigned>(), size[1].get<unsigned>(), size[2].get<unsigned>());
 }
 
 std::string heading_of(const nlohmann::json& launch) {
   return fmt::format("{:>5}  {}  {} threads in groups of {}", launch.at("launch").get<std::size_t>(),
-                     on_one_line(launch.at("kernel").get<std::string>()), extent_of(launch.at("threads")),
-                     extent_of(launch.at("group")));
+                     on_one_line(launch.at("kernel").get<std::string>()), launch_extent(launch.at("threads")),
+                     launch_extent(launch.at("group")));
 }
 
 std::string difference_of(const nlohmann::json& buffer) {
@@ -67,7 +67,7 @@ std::string difference_of(const nlohmann::json& buffer) {
       buffer.at("was").dump(), buffer.at("is").dump());
 }
 
-std::string block_of(const nlohmann::json& launch) {
+std::string launch_block(const nlohmann::json& launch) {
   std::string text = heading_of(launch) + ": ";
   if (launch.contains("refusal"))
     return text + "refused: " + on_one_line(launch.at("refusal").get<std::string>()) + "\n";
@@ -104,13 +104,13 @@ CaptureReplay replay_capture(const ReplayRequest& request,
     why = answer.text;
     if (!answer.answered) return false;
     auto replayed = nlohmann::json::parse(answer.text);
-    for (auto& launch : replayed.at("launches")) add(result, std::move(launch));
+    for (auto& launch : replayed.at("launches")) add_launch(result, std::move(launch));
     return true;
   };
   const auto refuse = [&](std::size_t i) {
     nlohmann::json launch = held[chosen[i]];
     launch["refusal"] = why;
-    add(result, std::move(launch));
+    add_launch(result, std::move(launch));
   };
   go_through({.functions = chosen.size(),
               .per_child = kLaunchesPerChild,
@@ -136,7 +136,7 @@ nlohmann::json to_json(const CaptureReplay& replay) {
 
 std::string to_text(const CaptureReplay& replay) {
   std::string text;
-  for (const auto& launch : replay.launches) text += block_of(launch);
+  for (const auto& launch : replay.launches) text += launch_block(launch);
   text += fmt::format("{}: {} launches: {} equal, {} close, {} differ, {} not compared, {} refused\n",
                       on_one_line(replay.folder), replay.launches.size(), replay.equal, replay.close, replay.differing,
                       replay.not_compared, replay.refusals);

@@ -12,7 +12,7 @@
 namespace anymps::lab {
 namespace {
 
-constexpr const char* kStyle = R"css(
+constexpr const char* kCheckStyle = R"css(
 .card { min-width: 6rem; } .verdict { font-weight: 600; margin: .75rem 0; } .verdict.bad { color: var(--bad); }
 .verdict.fits { color: var(--fits); } .verdict.close { color: var(--close); }
 .filter { display: flex; flex-wrap: wrap; gap: .5rem; margin: 1rem 0; }
@@ -78,7 +78,7 @@ std::string excerpt(const SourceSite& site, SourceLines& sources) {
   return text.empty() ? "" : "<pre>" + text + "</pre>";
 }
 
-std::string place(const Finding& finding, SourceLines& sources) {
+std::string finding_html(const Finding& finding, SourceLines& sources) {
   std::string item =
       fmt::format("<li><code>{}</code>", escaped(finding.site.file.empty() ? "the whole run" : finding.site.text()));
   if (finding.count > 1) item += fmt::format(" <span class=\"dim\">{}×</span>", finding.count);
@@ -96,7 +96,7 @@ std::string rule_part(const RuleFindings& group, SourceLines& sources) {
       "<p><b>Do:</b> {3}</p>\n<p class=\"dim\">{4}</p>\n<ul>\n",
       severity_name(group.severity), escaped(group.rule->title), escaped(group.rule->why), escaped(group.rule->remedy),
       group.rule->id);
-  for (const Finding* finding : group.findings) part += place(*finding, sources);
+  for (const Finding* finding : group.findings) part += finding_html(*finding, sources);
   return part + "</ul>\n</section>\n";
 }
 
@@ -114,7 +114,7 @@ std::string filter_part(const CheckReport& report) {
 }  // namespace
 
 std::string check_html(const CheckReport& report) {
-  std::string html = page_head("anymps check", kStyle);
+  std::string html = page_head("anymps check", kCheckStyle);
   html += fmt::format("<main>\n<h1>Is it ready for a Mac?</h1>\n<code>{}</code>\n", escaped(command_text(report.run)));
   html += fmt::format("<p class=\"verdict {}\">{}</p>\n", verdict_class(report), escaped(report.verdict()));
   if (report.run.processes != 0) html += fmt::format("<p class=\"dim\">{}</p>\n", escaped(device_text(report.run)));

@@ -10,19 +10,19 @@ namespace {
 using nlohmann::json;
 
 template <typename Value>
-json or_null(const Value& value) {
+json null_where_default(const Value& value) {
   return value != Value{} ? json(value) : json();
 }
 
-json json_of(const Finding& finding) {
+json finding_json(const Finding& finding) {
   return {{"rule", finding.rule->id},
           {"severity", severity_name(finding.severity)},
           {"subject", finding.subject},
-          {"file", or_null(finding.site.file)},
-          {"line", or_null(finding.site.line)},
+          {"file", null_where_default(finding.site.file)},
+          {"line", null_where_default(finding.site.line)},
           {"count", finding.count},
           {"total", finding.total},
-          {"unit", or_null(unit_name(finding.rule->unit))},
+          {"unit", null_where_default(unit_name(finding.rule->unit))},
           {"detail", finding.detail}};
 }
 
@@ -30,7 +30,7 @@ json json_of(const Finding& finding) {
 
 std::string check_json(const CheckReport& report) {
   auto findings = json::array();
-  for (const Finding& finding : report.findings) findings.push_back(json_of(finding));
+  for (const Finding& finding : report.findings) findings.push_back(finding_json(finding));
   json counts;
   for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kNote}) {
     counts[severity_name(severity)] = report.count(severity);
@@ -50,8 +50,8 @@ std::string check_json(const CheckReport& report) {
        {{"tensor_bytes", report.memory.tensor_bytes},
         {"block_bytes", report.memory.block_bytes},
         {"driver_bytes", report.memory.driver_bytes},
-        {"limit_bytes", or_null(report.memory.limit_bytes)},
-        {"recommended_bytes", or_null(report.memory.recommended_bytes)}}},
+        {"limit_bytes", null_where_default(report.memory.limit_bytes)},
+        {"recommended_bytes", null_where_default(report.memory.recommended_bytes)}}},
       {"fail_on", report.policy.fail_on ? severity_name(*report.policy.fail_on) : "never"},
       {"strict", report.policy.strict},
       {"failed", report.has_failures()},

@@ -19,7 +19,7 @@ struct Cases {
   std::size_t skipped = 0;
 };
 
-std::string lines_of(const std::vector<const Finding*>& findings) {
+std::string finding_lines(const std::vector<const Finding*>& findings) {
   std::string text;
   for (const Finding* finding : findings) {
     const std::string where = finding->site.file.empty() ? "" : finding->site.text() + ": ";
@@ -33,7 +33,7 @@ void add_case(Cases& cases, std::string_view name, std::string_view content) {
   cases.xml += fmt::format("    <testcase classname=\"anymps.check\" name=\"{}\">{}</testcase>\n", name, content);
 }
 
-void add_command(Cases& cases, const CheckReport& report) {
+void add_command_case(Cases& cases, const CheckReport& report) {
   if (!report.command_failed()) return add_case(cases, "command", "");
   ++cases.errors;
   add_case(cases, "command",
@@ -51,13 +51,13 @@ void add_rule(Cases& cases, const CheckReport& report, const CheckRule& rule) {
   if (!failing.empty()) {
     ++cases.failures;
     content += fmt::format("<failure type=\"{}\" message=\"{}\">{}{}</failure>",
-                           severity_name(failing.front()->severity), escaped(rule.title), escaped(lines_of(failing)),
-                           escaped(fmt::format("{} {}", rule.why, rule.remedy)));
+                           severity_name(failing.front()->severity), escaped(rule.title),
+                           escaped(finding_lines(failing)), escaped(fmt::format("{} {}", rule.why, rule.remedy)));
   } else if (report.run.processes == 0 || std::ranges::find(report.skipped, rule.id) != report.skipped.end()) {
     ++cases.skipped;
     content += "<skipped message=\"it could not be looked for\"/>";
   }
-  if (!others.empty()) content += fmt::format("<system-out>{}</system-out>", escaped(lines_of(others)));
+  if (!others.empty()) content += fmt::format("<system-out>{}</system-out>", escaped(finding_lines(others)));
   add_case(cases, rule.id, content);
 }
 
@@ -65,7 +65,7 @@ void add_rule(Cases& cases, const CheckReport& report, const CheckRule& rule) {
 
 std::string check_junit(const CheckReport& report) {
   Cases cases;
-  add_command(cases, report);
+  add_command_case(cases, report);
   for (const CheckRule& rule : check_rules()) add_rule(cases, report, rule);
   const std::string counts = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3f}\"",
                                          cases.tests, cases.failures, cases.errors, cases.skipped, report.run.seconds);

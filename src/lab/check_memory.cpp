@@ -27,7 +27,7 @@ constexpr double kNear = 0.9;
 constexpr double kFragmentedShare = 1.5;
 constexpr std::uint64_t kFragmentedBytes = std::uint64_t{1024 + 64} << 20;
 
-double slope_of(std::span<const std::uint64_t> values) {
+double byte_slope(std::span<const std::uint64_t> values) {
   return StraightLine::over_index(std::vector<double>(values.begin(), values.end())).slope;
 }
 
@@ -98,7 +98,7 @@ Finding of_the_run(std::string_view rule, std::uint64_t bytes, std::string detai
   return finding;
 }
 
-std::uint64_t number_in(const TraceFile& trace, const char* key) {
+std::uint64_t trace_number(const TraceFile& trace, const char* key) {
   const auto fact = trace.facts.find(key);
   return fact != trace.facts.end() ? std::strtoull(fact->second.c_str(), nullptr, 10) : 0;
 }
@@ -112,13 +112,13 @@ std::uint64_t Growth::total() const {
 std::optional<Growth> steady_growth(std::span<const std::uint64_t> bytes, std::size_t warm_up, std::size_t fewest) {
   if (bytes.size() < warm_up + fewest) return std::nullopt;
   const auto looked_at = bytes.subspan(warm_up);
-  const double slope = slope_of(looked_at);
+  const double slope = byte_slope(looked_at);
   if (slope < kLeastGrowth) return std::nullopt;
   const std::size_t third = std::max<std::size_t>(looked_at.size() / 3, 2);
   const auto beginning = looked_at.first(third);
   const auto end = looked_at.last(third);
   if (*std::ranges::min_element(end) <= *std::ranges::max_element(beginning)) return std::nullopt;
-  if (slope_of(end) < slope / 2) return std::nullopt;
+  if (byte_slope(end) < slope / 2) return std::nullopt;
   return Growth{slope, warm_up, bytes.size() - 1};
 }
 
@@ -126,8 +126,8 @@ CheckMemory check_memory(const std::vector<TraceFile>& traces) {
   CheckMemory memory;
   for (const TraceFile& trace : traces) {
     const std::uint64_t block = std::max(trace.peak_block_bytes, trace.peak_allocated_bytes);
-    const std::uint64_t limit = number_in(trace, "limit");
-    const std::uint64_t recommended = number_in(trace, "recommended");
+    const std::uint64_t limit = trace_number(trace, "limit");
+    const std::uint64_t recommended = trace_number(trace, "recommended");
     if (memory.limit_bytes == 0) memory.limit_bytes = limit;
     if (memory.recommended_bytes == 0) memory.recommended_bytes = recommended;
     if (std::pair(trace.peak_driver_bytes, block) <= std::pair(memory.driver_bytes, memory.block_bytes)) continue;

@@ -11,7 +11,7 @@
 namespace anymps::lab {
 namespace {
 
-constexpr std::size_t kWidth = 100;
+constexpr std::size_t kRulesWidth = 100;
 
 constexpr std::array kSeverityNames = {std::string_view("note"), std::string_view("warning"),
                                        std::string_view("error")};
@@ -183,8 +183,8 @@ std::string rules_screen() {
                                    ? fmt::format(", {} with --strict", severity_name(rule.strict_severity))
                                    : "";
     text += fmt::format("{} ({}{})\n{}", rule.id, severity_name(rule.severity), strict, kIndent);
-    text += wrapped(fmt::format("{}. {}", rule.title, rule.why), kWidth, kIndent);
-    text += fmt::format("{}{}", kIndent, wrapped(fmt::format("Do: {}", rule.remedy), kWidth, kIndent));
+    text += wrapped(fmt::format("{}. {}", rule.title, rule.why), kRulesWidth, kIndent);
+    text += fmt::format("{}{}", kIndent, wrapped(fmt::format("Do: {}", rule.remedy), kRulesWidth, kIndent));
   }
   return text;
 }

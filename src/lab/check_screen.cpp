@@ -11,39 +11,33 @@
 namespace anymps::lab {
 namespace {
 
-constexpr std::size_t kNarrowest = 60;
-constexpr std::size_t kWidest = 110;
+constexpr std::size_t kNarrowestCheck = 60;
+constexpr std::size_t kWidestCheck = 110;
 constexpr std::size_t kPlacesShown = 10;
-constexpr std::string_view kIndent = "  ";
+constexpr std::string_view kRuleIndent = "  ";
 constexpr std::string_view kSourceIndent = "      ";
 
-constexpr std::string_view kBold = "1";
-constexpr std::string_view kDim = "2";
-constexpr std::string_view kGood = "32";
-constexpr std::string_view kWarn = "33";
-constexpr std::string_view kBad = "31";
-
-std::string_view colour_of(Severity severity) {
+std::string_view severity_colour(Severity severity) {
   switch (severity) {
     case Severity::kError:
-      return kBad;
+      return kRed;
     case Severity::kWarning:
-      return kWarn;
+      return kYellow;
     default:
       return "36";
   }
 }
 
-class Screen {
+class CheckScreen {
  public:
-  explicit Screen(const Terminal& terminal)
-      : terminal_(terminal), width_(std::clamp(terminal.width, kNarrowest, kWidest)) {}
+  explicit CheckScreen(const Terminal& terminal)
+      : terminal_(terminal), width_(std::clamp(terminal.width, kNarrowestCheck, kWidestCheck)) {}
 
   void head(const CheckReport& report) {
-    const std::string_view colour = report.command_failed() || report.has_failures() ? kBad
+    const std::string_view colour = report.command_failed() || report.has_failures() ? kRed
                                     : report.run.processes == 0 || !report.device_used || !report.findings.empty()
-                                        ? kWarn
-                                        : kGood;
+                                        ? kYellow
+                                        : kGreen;
     text_ += terminal_.paint(kBold, "anymps check: ") + terminal_.paint(colour, report.verdict()) + "\n";
     if (!report.run.command.empty()) labelled("command", command_text(report.run));
     if (report.run.status != 0 || report.run.seconds > 0) labelled("ended", ended_text(report.run));
@@ -53,10 +47,10 @@ class Screen {
   }
 
   void rule(const RuleFindings& group, SourceLines& sources) {
-    text_ += "\n" + terminal_.paint(colour_of(group.severity), severity_name(group.severity)) + " " +
+    text_ += "\n" + terminal_.paint(severity_colour(group.severity), severity_name(group.severity)) + " " +
              terminal_.paint(kBold, group.rule->id) + fmt::format(": {}\n", group.rule->title);
-    text_ += std::string(kIndent) + wrapped(group.rule->why, width_, kIndent);
-    text_ += std::string(kIndent) + wrapped(fmt::format("Do: {}", group.rule->remedy), width_, kIndent);
+    text_ += std::string(kRuleIndent) + wrapped(group.rule->why, width_, kRuleIndent);
+    text_ += std::string(kRuleIndent) + wrapped(fmt::format("Do: {}", group.rule->remedy), width_, kRuleIndent);
     const std::size_t shown = std::min(group.findings.size(), kPlacesShown);
     for (std::size_t i = 0; i < shown; ++i) place(*group.findings[i], sources);
     if (shown < group.findings.size()) {
@@ -65,7 +59,7 @@ class Screen {
   }
 
   void caution(std::string_view caveat) {
-    text_ += terminal_.paint(kWarn, "caution") + " " + wrapped(caveat, width_, "        ");
+    text_ += terminal_.paint(kYellow, "caution") + " " + wrapped(caveat, width_, "        ");
   }
 
   void line_break() { text_ += "\n"; }
@@ -108,7 +102,7 @@ class Screen {
 }  // namespace
 
 std::string check_screen(const CheckReport& report, const Terminal& terminal) {
-  Screen screen(terminal);
+  CheckScreen screen(terminal);
   screen.head(report);
   SourceLines sources;
   for (const RuleFindings& group : by_rule(report)) screen.rule(group, sources);

@@ -33,7 +33,7 @@ struct Waits {
 };
 
 // The optimiser that steps most often gives the loop its beat.
-const TraceTally* steps_of(const TraceFile& trace) {
+const TraceTally* steps_tally(const TraceFile& trace) {
   const TraceTally* most = nullptr;
   for (const TraceTally& tally : trace.tallies) {
     if (tally.kind == TraceKind::kStep && (most == nullptr || most->count < tally.count)) most = &tally;
@@ -61,7 +61,7 @@ bool often_enough(std::uint64_t waits, std::uint64_t steps) { return waits * kSt
 std::vector<Finding> wait_findings(const std::vector<TraceFile>& traces) {
   std::map<std::string, Waits> by_site;
   for (const TraceFile& trace : traces) {
-    const TraceTally* step = steps_of(trace);
+    const TraceTally* step = steps_tally(trace);
     const Beat beat(trace, step != nullptr ? *step : TraceTally{});
     for (const TraceTally& tally : trace.tallies) {
       if (tally.kind != TraceKind::kSync || tally.site.empty() || asked_for(tally.name)) continue;

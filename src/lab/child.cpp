@@ -126,7 +126,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-std::string read_all(int file) {
+std::string read_to_end(int file) {
   std::string text;
   std::array<char, 65536> buffer;
   while (true) {
@@ -150,7 +150,7 @@ bool has_ended(pid_t child) {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kLook = std::chrono::milliseconds(20);
+constexpr auto kEndPollInterval = std::chrono::milliseconds(20);
 // For a program to clean up after it was asked to end.
 constexpr auto kGrace = std::chrono::seconds(5);
 
@@ -165,7 +165,7 @@ bool watch_until_ended(pid_t child, const ChildWatch& watch) {
       asked = Clock::now();
     }
     if (asked && Clock::now() - *asked > kGrace) ::kill(-child, SIGKILL);
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kEndPollInterval);
   }
   ::kill(-child, SIGKILL);  // what it left behind
   return by_watch;
@@ -240,7 +240,7 @@ ChildResult run_child(const ChildCommand& command, ChildOutput output) {
 
   forwarding.deliver_to(child);
   if (pipe_ends[0] >= 0) {
-    result.output = read_all(pipe_ends[0]);
+    result.output = read_to_end(pipe_ends[0]);
     ::close(pipe_ends[0]);
   }
   wait_until_ended(child);

@@ -25,7 +25,7 @@ constexpr RouteText kRoutes[] = {
     {OperatorRoute::kUnknown, "none", "not there"},
 };
 
-const RouteText& text_of(OperatorRoute route) { return *std::ranges::find(kRoutes, route, &RouteText::route); }
+const RouteText& route_text(OperatorRoute route) { return *std::ranges::find(kRoutes, route, &RouteText::route); }
 
 // "torch.linalg.svd" is "linalg_svd" among operators, "nn.functional.gelu" is "gelu".
 std::string as_operator(std::string_view written) {
@@ -73,7 +73,7 @@ std::string told(const gpu::OperatorHistory& history) {
     std::size_t next = first + 1;
     while (next < releases.size() && history.in(next) == history.in(first)) ++next;
     if (!text.empty()) text += "; ";
-    text += text_of(history.in(first)).words;
+    text += route_text(history.in(first)).words;
     const bool to_the_end = next == releases.size();
     if (first == 0 && to_the_end) {
       text += fmt::format(" in all of {} to {}", releases.front().version, releases.back().version);
@@ -103,7 +103,7 @@ nlohmann::json coverage_to_json(std::span<const gpu::OperatorHistory> operators)
   for (const gpu::OperatorHistory& one : operators) {
     nlohmann::json& routes = by_name[std::string(one.name)];
     for (std::size_t i = 0; i < releases.size(); ++i)
-      routes[std::string(releases[i].version)] = text_of(one.in(i)).name;
+      routes[std::string(releases[i].version)] = route_text(one.in(i)).name;
   }
   nlohmann::json versions = nlohmann::json::array();
   for (const gpu::TorchRelease& release : releases) versions.push_back(release.version);

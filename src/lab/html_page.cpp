@@ -9,7 +9,7 @@
 namespace anymps::lab {
 namespace {
 
-constexpr const char* kStyle = R"css(
+constexpr const char* kPageStyle = R"css(
 :root { color-scheme: light dark; --ink: #1c1e21; --dim: #5c666f; --paper: #ffffff; --track: #e9ecef; --line: #d5dade;
   --fits: #27794c; --close: #9a6400; --bad: #c8433a; --mark: #1c1e21; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --dim: #9aa4ad; --paper: #15181b; --track: #2a2f34;
@@ -27,7 +27,7 @@ code { font: 13px/1.4 ui-monospace, monospace; overflow-wrap: anywhere; }
 li { margin: .3rem 0; max-width: 52rem; }
 )css";
 
-double percent(double share) { return 100 * std::clamp(share, 0.0, 1.0); }
+double clamped_percent(double share) { return 100 * std::clamp(share, 0.0, 1.0); }
 
 }  // namespace
 
@@ -38,7 +38,7 @@ std::string page_head(std::string_view title, std::string_view style, std::strin
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">{}<meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\"><title>{}</title><style>{}{}</style></head><body>\n",
-      policy_tag, escaped(title), kStyle, style);
+      policy_tag, escaped(title), kPageStyle, style);
 }
 
 std::string card(std::string_view value, std::string_view label) {
@@ -49,7 +49,7 @@ std::string bar(double share, double tick, std::string_view label) {
   return fmt::format(
       "<div class=\"track\" title=\"{0}\" role=\"img\" aria-label=\"{0}\"><div class=\"fill\" "
       "style=\"width:{1:.1f}%\"></div><div class=\"tick\" style=\"left:{2:.1f}%\"></div></div>",
-      escaped(label), percent(share), percent(tick));
+      escaped(label), clamped_percent(share), clamped_percent(tick));
 }
 
 }  // namespace anymps::lab

@@ -7,7 +7,7 @@
 namespace anymps::lab {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
+constexpr double kBytesPerGiB = 1024.0 * 1024 * 1024;
 
 std::string starred(std::string text, const gpu::Figure& figure) { return text + (figure.computed() ? "*" : " "); }
 
@@ -17,18 +17,18 @@ std::string cores_of(const gpu::MacProfile& mac) {
   return starred(one_version ? most : fmt::format("{} or {}", mac.fewest_cores.value, most), mac.cores);
 }
 
-std::string row_of(const gpu::MacProfile& mac, gpu::MacosVersion macos) {
+std::string mac_row(const gpu::MacProfile& mac, gpu::MacosVersion macos) {
   const gpu::Figure& working_set = mac.working_set(macos);
   const auto bytes = static_cast<std::size_t>(working_set.value);
   return fmt::format("{:<15}{:<16}{:>7}{:>10}{:>7}{:>13}{:>12}{:>9}\n", mac.name, mac.device,
-                     fmt::format("{:.0f} GB", mac.memory.value / kGiB), cores_of(mac),
+                     fmt::format("{:.0f} GB", mac.memory.value / kBytesPerGiB), cores_of(mac),
                      starred(fmt::format("{:.0f}", mac.bandwidth.value / 1e9), mac.bandwidth),
-                     starred(fmt::format("{:.2f}", working_set.value / kGiB), working_set),
-                     fmt::format("{:.2f}*", static_cast<double>(gpu::max_buffer_for(bytes)) / kGiB),
+                     starred(fmt::format("{:.2f}", working_set.value / kBytesPerGiB), working_set),
+                     fmt::format("{:.2f}*", static_cast<double>(gpu::max_buffer_for(bytes)) / kBytesPerGiB),
                      starred(fmt::format("{}-{}", mac.first_macos.value, mac.newest_macos.value), mac.first_macos));
 }
 
-nlohmann::json json_of(const gpu::Figure& figure) { return {{"value", figure.value}, {"source", figure.source}}; }
+nlohmann::json figure_json(const gpu::Figure& figure) { return {{"value", figure.value}, {"source", figure.source}}; }
 
 }  // namespace
 
@@ -36,7 +36,7 @@ std::string mac_screen(gpu::MacosVersion macos, const Terminal& terminal) {
   const auto head = fmt::format("{:<15}{:<16}{:>7}{:>10}{:>7}{:>13}{:>12}{:>9}\n", "name", "chip", "memory", "cores ",
                                 "GB/s ", "working set ", "one buffer ", "macOS ");
   std::string text = terminal.colour ? "\x1b[1m" + head + "\x1b[0m" : head;
-  for (const gpu::MacProfile& mac : gpu::all_macs()) text += row_of(mac, macos);
+  for (const gpu::MacProfile& mac : gpu::all_macs()) text += mac_row(mac, macos);
   return text + fmt::format(
                     "Working set and largest buffer in GiB under macOS {}. macOS: what it is known to run.\n"
                     "* computed by a rule, because no source gives it: anymps macs --sources, docs/macs.md\n",
@@ -57,14 +57,14 @@ nlohmann::json macs_to_json(gpu::MacosVersion macos) {
     const gpu::Figure& working_set = mac.working_set(macos);
     macs.push_back({{"name", mac.name},
                     {"device", mac.device},
-                    {"memory_bytes", json_of(mac.memory)},
-                    {"gpu_cores", json_of(mac.cores)},
-                    {"fewest_gpu_cores", json_of(mac.fewest_cores)},
-                    {"bytes_per_second", json_of(mac.bandwidth)},
-                    {"peak_flops", json_of(mac.peak_flops)},
-                    {"first_macos", json_of(mac.first_macos)},
-                    {"newest_macos", json_of(mac.newest_macos)},
-                    {"working_set_bytes", json_of(working_set)},
+                    {"memory_bytes", figure_json(mac.memory)},
+                    {"gpu_cores", figure_json(mac.cores)},
+                    {"fewest_gpu_cores", figure_json(mac.fewest_cores)},
+                    {"bytes_per_second", figure_json(mac.bandwidth)},
+                    {"peak_flops", figure_json(mac.peak_flops)},
+                    {"first_macos", figure_json(mac.first_macos)},
+                    {"newest_macos", figure_json(mac.newest_macos)},
+                    {"working_set_bytes", figure_json(working_set)},
                     {"max_buffer_bytes",
                      {{"value", gpu::max_buffer_for(static_cast<std::size_t>(working_set.value))},
                       {"source", "computed:three quarters of the working set"}}}});

@@ -49,7 +49,7 @@ std::string sysctl_text(const char* name) {
 
 // Runs in the user's Python. Standard error is held during the import, because that is where a device that steps aside
 // says why.
-constexpr const char* kQuestions = R"python(
+constexpr const char* kMachineQuestions = R"python(
 import faulthandler, json, os, sys, tempfile
 faulthandler.dump_traceback_later(120, exit=True)  # A device that hangs is an answer, too.
 sys.path[:] = [p for p in sys.path if p]
@@ -188,7 +188,7 @@ nlohmann::json to_json(const Machine& machine) {
 nlohmann::json ask_python(const ChildCommand& python, std::string_view further) {
   ChildCommand asked = python;
   const std::string name = asked.words.empty() ? "python" : asked.words.back();
-  asked.words.insert(asked.words.end(), {"-c", std::string(kQuestions) + std::string(further) + kAnswer});
+  asked.words.insert(asked.words.end(), {"-c", std::string(kMachineQuestions) + std::string(further) + kAnswer});
   const ChildResult result = run_child(asked, ChildOutput::kCapture);
   if (!result.start_error.empty()) {
     return {{"error", name + " cannot be started: " + result.start_error}, {"not_started", true}};

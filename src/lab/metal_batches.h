@@ -9,6 +9,7 @@ namespace anymps::lab {
 struct MetalBatches {
   std::size_t functions = 0;  // of the library
   std::size_t step = 1;       // every so many
+  std::size_t from = 0;       // the first of them
   std::size_t per_child = 100;
   // Asks for `count` functions, every step-th from `first` on; false where there was no answer.
   std::function<bool(std::size_t first, std::size_t count)> take;

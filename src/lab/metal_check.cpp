@@ -12,9 +12,9 @@
 namespace anymps::lab {
 namespace {
 
-constexpr std::size_t kKernelsPerChild = 10;
+constexpr std::size_t kCheckedPerChild = 10;
 
-void add(MetalCheck& result, nlohmann::json kernel) {
+void add_checked_kernel(MetalCheck& result, nlohmann::json kernel) {
   if (kernel.contains("refusal")) {
     ++result.refusals;
   } else {
@@ -37,7 +37,7 @@ std::string indented(const std::string& text) {
   return result;
 }
 
-std::string lines_of(const MetalCheck& check, const nlohmann::json& kernel) {
+std::string kernel_lines(const MetalCheck& check, const nlohmann::json& kernel) {
   const std::string name = kernel.at("name");
   const std::string where = on_one_line(check.file + ": " + name + ": ");
   if (kernel.contains("refusal")) return where + "refused: " + indented(kernel.at("refusal"));
@@ -78,15 +78,17 @@ MetalCheck check_metal(const std::string& source, const std::vector<std::string>
     why = answer.text;
     if (!answer.answered) return false;
     auto found = nlohmann::json::parse(answer.text);
-    for (auto& kernel : found.at("kernels")) add(result, std::move(kernel));
+    for (auto& kernel : found.at("kernels")) add_checked_kernel(result, std::move(kernel));
     return true;
   };
-  go_through({.functions = functions.size(),
-              .per_child = kKernelsPerChild,
-              .take = take,
-              .refuse = [&](std::size_t i) { add(result, {{"name", functions[i].at("name")}, {"refusal", why}}); },
-              .interrupted = [&] { return result.interrupted; },
-              .progress = progress});
+  go_through(
+      {.functions = functions.size(),
+       .per_child = kCheckedPerChild,
+       .take = take,
+       .refuse =
+           [&](std::size_t i) { add_checked_kernel(result, {{"name", functions[i].at("name")}, {"refusal", why}}); },
+       .interrupted = [&] { return result.interrupted; },
+       .progress = progress});
   return result;
 }
 
@@ -103,7 +105,7 @@ nlohmann::json to_json(const MetalCheck& check) {
 
 std::string to_text(const MetalCheck& check) {
   std::string text;
-  for (const auto& kernel : check.kernels) text += lines_of(check, kernel);
+  for (const auto& kernel : check.kernels) text += kernel_lines(check, kernel);
   text += fmt::format("{}: {} kernels: {} errors, {} warnings, {} refused, {} not launched\n", on_one_line(check.file),
                       check.kernels.size(), check.errors, check.warnings, check.refusals, check.not_tried);
   if (check.interrupted) text += "interrupted: the rest was not looked at\n";

@@ -24,8 +24,8 @@ constexpr const char* kDoor = "anymps_metal_tool";
 using Door = decltype(&anymps_metal_tool);
 
 // Reading a library of 13,000 kernels takes about 6 s and 0.2 GB.
-constexpr rlim_t kSeconds = 120;
-constexpr rlim_t kBytes = 4ULL << 30U;
+constexpr rlim_t kMostCpuSeconds = 120;
+constexpr rlim_t kMostAddressSpace = 4ULL << 30U;
 
 enum ChildStatus : int { kAnswered = 0, kRefused = 2, kNoLibrary = 3, kDoesNotCompile = 4 };
 
@@ -48,7 +48,7 @@ std::string find_library() {
 
 std::string how_it_ended(const std::string& verb, const ChildResult& child) {
   const char* what = verb == "run" || verb == "replay" ? "running it" : verb == "check" ? "checking it" : "reading it";
-  if (child.signal == SIGXCPU) return fmt::format("{} took more than {} s", what, kSeconds);
+  if (child.signal == SIGXCPU) return fmt::format("{} took more than {} s", what, kMostCpuSeconds);
   if (child.signal != 0) return fmt::format("{} ended by {}", what, signal_name(child.signal));
   return fmt::format("{} ended with status {}", what, child.exit_code);
 }
@@ -98,8 +98,8 @@ int metal_child(const std::vector<std::string>& arguments) {
     fmt::print("{}", why != nullptr ? why : "no library is named");
     return kNoLibrary;
   }
-  bound(RLIMIT_CPU, kSeconds);
-  bound(RLIMIT_AS, kBytes);
+  bound(RLIMIT_CPU, kMostCpuSeconds);
+  bound(RLIMIT_AS, kMostAddressSpace);
   bound(RLIMIT_CORE, 0);
   std::vector<const char*> words;
   for (std::size_t i = 1; i < arguments.size(); ++i) words.push_back(arguments[i].c_str());

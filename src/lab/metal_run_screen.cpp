@@ -11,10 +11,10 @@
 namespace anymps::lab {
 namespace {
 
-constexpr std::string_view kIndent = "    ";
+constexpr std::string_view kValuesIndent = "    ";
 
 // As many digits as tell a value of the type from its neighbours.
-std::string text_of(const nlohmann::json& value, std::string_view type) {
+std::string element_text(const nlohmann::json& value, std::string_view type) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_number_float()) return value.dump();
   const auto number = value.get<double>();
@@ -31,22 +31,22 @@ std::string values_of(const nlohmann::json& output) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (i != 0) text += ' ';
     if (width > 1 && i % width == 0) text += '(';
-    text += text_of(values[i], type);
+    text += element_text(values[i], type);
     if (width > 1 && i % width == width - 1) text += ')';
   }
   if (values.size() < output.at("count").get<std::size_t>() * width) text += " ...";
   return text;
 }
 
-std::string block_of(const nlohmann::json& output, const Terminal& terminal) {
+std::string output_block(const nlohmann::json& output, const Terminal& terminal) {
   std::string text = fmt::format("  {} {}: {} x {}", output.at("binding").get<unsigned>(),
                                  on_one_line(output.at("name").get<std::string>()),
                                  output.at("count").get<std::size_t>(), output.at("type").get<std::string>());
   if (output.contains("file")) return text + " -> " + on_one_line(output.at("file").get<std::string>()) + "\n";
-  return text + "\n" + std::string(kIndent) + wrapped(values_of(output), terminal.width, kIndent);
+  return text + "\n" + std::string(kValuesIndent) + wrapped(values_of(output), terminal.width, kValuesIndent);
 }
 
-std::string extent_of(const nlohmann::json& size) {
+std::string run_extent(const nlohmann::json& size) {
   return fmt::format("{} x {} x {}", size[0].get<unsigned>(), size[1].get<unsigned>(), size[2].get<unsigned>());
 }
 
@@ -64,9 +64,9 @@ std::string report_texts(const nlohmann::json& reports) {
 std::string metal_run_screen(const nlohmann::json& run, const Terminal& terminal) {
   std::string text =
       fmt::format("{}  {} threads in threadgroups of {}, {}\n", on_one_line(run.at("kernel").get<std::string>()),
-                  extent_of(run.at("threads")), extent_of(run.at("group")),
+                  run_extent(run.at("threads")), run_extent(run.at("group")),
                   run.at("validated").get<bool>() ? "validated" : run.at("route").get<std::string>());
-  for (const auto& output : run.at("outputs")) text += block_of(output, terminal);
+  for (const auto& output : run.at("outputs")) text += output_block(output, terminal);
   if (const auto& time = run.at("median_ms"); !time.is_null()) {
     text += fmt::format("  {:.4g} ms in the median of {} launches; compiled or found in the cache in {:.0f} ms\n",
                         time.get<double>(), run.at("launches").get<std::size_t>(), run.at("compile_ms").get<double>());

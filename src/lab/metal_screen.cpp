@@ -22,7 +22,7 @@ std::string space_name(unsigned space) {
   }
 }
 
-std::string bytes_of(const nlohmann::json& argument) {
+std::string argument_bytes(const nlohmann::json& argument) {
   const auto size = argument.at("size").get<std::size_t>();
   const auto least = argument.at("buffer_size").get<std::size_t>();
   if (size == 0) return "any size";
@@ -41,7 +41,7 @@ std::string argument_line(const nlohmann::json& argument) {
       count == 1 ? fmt::format("{}", binding) : fmt::format("{}-{}", binding, binding + count - 1);
   return fmt::format("    {:<18} {:>3}  {:<10} {:<11}{:>15}  {}\n", text_at(argument, "kind"), place,
                      text_at(argument, "access"), space_name(argument.at("address_space").get<unsigned>()),
-                     bytes_of(argument), what);
+                     argument_bytes(argument), what);
 }
 
 std::string limits_of(const nlohmann::json& function) {
@@ -60,7 +60,7 @@ std::string limits_of(const nlohmann::json& function) {
   return text;
 }
 
-std::string block_of(const nlohmann::json& function, const Terminal& terminal) {
+std::string function_block(const nlohmann::json& function, const Terminal& terminal) {
   const std::string name = text_at(function, "name");
   std::string text = fmt::format("{}  {}, Metal {}, AIR {}\n", terminal.colour ? "\x1b[1m" + name + "\x1b[0m" : name,
                                  text_at(function, "type"), text_at(function, "metal"), text_at(function, "air"));
@@ -82,7 +82,7 @@ std::string on_one_line(std::string_view text) {
 
 std::string metal_screen(const nlohmann::json& library, const Terminal& terminal) {
   std::string text;
-  for (const auto& function : library.at("functions")) text += block_of(function, terminal);
+  for (const auto& function : library.at("functions")) text += function_block(function, terminal);
   return text;
 }
 

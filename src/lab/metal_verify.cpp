@@ -16,10 +16,10 @@
 namespace anymps::lab {
 namespace {
 
-constexpr std::size_t kKernelsPerChild = 100;
+constexpr std::size_t kVerifiedPerChild = 100;
 constexpr std::size_t kNamesShown = 3;
 
-void add(MetalVerification& result, const nlohmann::json& kernel) {
+void add_verified_kernel(MetalVerification& result, const nlohmann::json& kernel) {
   ++result.kernels;
   const auto name = kernel.at("name").get<std::string>();
   if (kernel.contains("refusal")) {
@@ -63,7 +63,7 @@ class Verifier {
       return false;
     }
     const auto found = nlohmann::json::parse(answer.text);
-    for (const auto& kernel : found.at("kernels")) add(result, kernel);
+    for (const auto& kernel : found.at("kernels")) add_verified_kernel(result, kernel);
     result.peak_kib = std::max(result.peak_kib, found.at("peak_kib").get<std::size_t>());
     return true;
   }
@@ -102,7 +102,8 @@ MetalVerification verify_metal(const std::string& source, const MetalVerifyOptio
   MetalVerification& result = verifier.result;
   go_through({.functions = functions.size(),
               .step = options.step,
-              .per_child = kKernelsPerChild,
+              .from = options.from,
+              .per_child = kVerifiedPerChild,
               .take = [&](std::size_t first, std::size_t count) { return verifier.take(first, count); },
               .refuse = [&](std::size_t i) { verifier.refuse(functions[i].at("name")); },
               .interrupted = [&] { return result.interrupted; },

@@ -30,13 +30,14 @@ struct MetalVerification {
   double seconds = 0;
 };
 
-// Every `step`th kernel, with `simd` also as it runs many lanes at once. A child takes some at a time, and `jobs` of
-// them run at once; if one crashes, its kernels are tried one by one, and the one that does it is refused.
-// `progress(done, of)` is told after each child, by one thread at a time. `flags` are the compiler's, where the file is
-// source.
+// Every `step`th kernel, beginning with that of index `from`; with `simd` also as it runs many lanes at once. A child
+// takes some at a time, and `jobs` of them run at once; if one crashes, its kernels are tried one by one, and the one
+// that does it is refused. `progress(done, of)` is told after each child, by one thread at a time. `flags` are the
+// compiler's, where the file is source.
 struct MetalVerifyOptions {
   std::vector<std::string> flags;
   std::size_t step = 1;
+  std::size_t from = 0;
   unsigned jobs = 1;
   bool simd = false;
 };

@@ -4,12 +4,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "lab/nanosecond.h"
+
 namespace anymps::lab {
-namespace {
-
-constexpr double kSecond = 1e-9;
-
-}  // namespace
 
 ReplayedTimeline replay(const TraceFile& trace) {
   ReplayedTimeline timeline;
@@ -39,8 +36,8 @@ ReplayedTimeline replay(const TraceFile& trace) {
       ++timeline.kernels;
       latest = &timeline.operators[record.name];
       ++latest->count;
-      latest->self_seconds += static_cast<double>(length) * kSecond;
-      latest->queued_seconds += static_cast<double>(start - asked) * kSecond;
+      latest->self_seconds += static_cast<double>(length) * kNanosecond;
+      latest->queued_seconds += static_cast<double>(start - asked) * kNanosecond;
       last = std::max({last, asked, device_free});
     } else if (record.kind == gpu::TraceKind::kSync && any) {
       const std::int64_t here = time + shift;
@@ -48,14 +45,14 @@ ReplayedTimeline replay(const TraceFile& trace) {
       waited += wait;
       shift += wait;
       ++timeline.waits;
-      latest->waited_seconds += static_cast<double>(wait) * kSecond;
+      latest->waited_seconds += static_cast<double>(wait) * kNanosecond;
       last = std::max(last, here + wait);
     }
   }
-  timeline.host_seconds = static_cast<double>(last - first) * kSecond;
-  timeline.busy_seconds = static_cast<double>(busy) * kSecond;
-  timeline.queued_seconds = static_cast<double>(queued) * kSecond;
-  timeline.waited_seconds = static_cast<double>(waited) * kSecond;
+  timeline.host_seconds = static_cast<double>(last - first) * kNanosecond;
+  timeline.busy_seconds = static_cast<double>(busy) * kNanosecond;
+  timeline.queued_seconds = static_cast<double>(queued) * kNanosecond;
+  timeline.waited_seconds = static_cast<double>(waited) * kNanosecond;
   return timeline;
 }
 

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "lab/nanosecond.h"
 #include "lab/quantile.h"
 
 namespace anymps::lab {
@@ -17,7 +18,6 @@ namespace {
 
 using gpu::TraceKind;
 
-constexpr double kNanosecond = 1e-9;
 constexpr std::string_view kSaidByTheScript = "step";
 
 void measure_intervals(const TraceFile& trace, StepSeries& series) {
@@ -64,7 +64,7 @@ std::vector<StepSeries> step_series(const std::vector<TraceFile>& traces) {
   return all;
 }
 
-std::vector<Counted> count(const std::vector<TraceFile>& traces, TraceKind kind) {
+std::vector<Counted> counted_events(const std::vector<TraceFile>& traces, TraceKind kind) {
   std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
   for (const TraceFile& trace : traces) {
     for (const TraceTally& tally : trace.tallies) {
@@ -97,14 +97,14 @@ std::vector<std::string> caveats_of(const std::vector<TraceFile>& traces) {
   return caveats;
 }
 
-nlohmann::json json_of(const std::vector<Counted>& events) {
+nlohmann::json counted_json(const std::vector<Counted>& events) {
   auto list = nlohmann::json::array();
   for (const Counted& event : events)
     list.push_back({{"name", event.name}, {"site", event.site}, {"count", event.count}});
   return list;
 }
 
-nlohmann::json json_of(const StepSeries& series) {
+nlohmann::json step_series_json(const StepSeries& series) {
   return {{"name", series.name},
           {"site", series.site},
           {"count", series.count},
@@ -117,9 +117,9 @@ nlohmann::json json_of(const StepSeries& series) {
           {"per_second", series.per_second()}};
 }
 
-nlohmann::json json_of(const RunSummary& run) {
+nlohmann::json run_json(const RunSummary& run) {
   auto steps = nlohmann::json::array();
-  for (const StepSeries& series : run.steps) steps.push_back(json_of(series));
+  for (const StepSeries& series : run.steps) steps.push_back(step_series_json(series));
   return {{"command", run.command},
           {"status", run.status},
           {"signal", run.signal != 0 ? nlohmann::json(signal_name(run.signal)) : nlohmann::json()},
@@ -134,11 +134,11 @@ nlohmann::json json_of(const RunSummary& run) {
             {"block_bytes", run.memory.block_bytes},
             {"driver_bytes", run.memory.driver_bytes},
             {"limit_bytes", run.memory.limit_bytes != 0 ? nlohmann::json(run.memory.limit_bytes) : nlohmann::json()}}},
-          {"fallbacks", json_of(run.fallbacks)},
-          {"synchronisations", json_of(run.synchronisations)},
-          {"float64", json_of(run.float64)},
-          {"out_of_memory", json_of(run.out_of_memory)},
-          {"errors", json_of(run.errors)},
+          {"fallbacks", counted_json(run.fallbacks)},
+          {"synchronisations", counted_json(run.synchronisations)},
+          {"float64", counted_json(run.float64)},
+          {"out_of_memory", counted_json(run.out_of_memory)},
+          {"errors", counted_json(run.errors)},
           {"caveats", run.caveats}};
 }
 
@@ -167,12 +167,12 @@ RunSummary summarise(const ChildCommand& command, const ChildResult& result, con
   if (summary.memory.limit_bytes == 0) summary.memory.limit_bytes = number_from(summary.facts, "limit");
   summary.processes = processes.size();
   summary.steps = step_series(traces);
-  summary.epochs = total_of(count(traces, TraceKind::kEpoch));
-  summary.fallbacks = count(traces, TraceKind::kFallback);
-  summary.synchronisations = count(traces, TraceKind::kSync);
-  summary.float64 = count(traces, TraceKind::kFloat64);
-  summary.out_of_memory = count(traces, TraceKind::kOutOfMemory);
-  summary.errors = count(traces, TraceKind::kError);
+  summary.epochs = total_of(counted_events(traces, TraceKind::kEpoch));
+  summary.fallbacks = counted_events(traces, TraceKind::kFallback);
+  summary.synchronisations = counted_events(traces, TraceKind::kSync);
+  summary.float64 = counted_events(traces, TraceKind::kFloat64);
+  summary.out_of_memory = counted_events(traces, TraceKind::kOutOfMemory);
+  summary.errors = counted_events(traces, TraceKind::kError);
   summary.caveats = caveats_of(traces);
   return summary;
 }
@@ -186,10 +186,10 @@ std::optional<double> RunReport::speed_ratio() const {
 }
 
 nlohmann::json to_json(const RunReport& report) {
-  nlohmann::json json = {{"version", 1}, {"run", json_of(report.run)}};
+  nlohmann::json json = {{"version", 1}, {"run", run_json(report.run)}};
   if (report.versus) {
     const std::optional<double> ratio = report.speed_ratio();
-    json["versus"] = json_of(*report.versus);
+    json["versus"] = run_json(*report.versus);
     json["versus"]["arguments"] = report.versus_arguments;
     json["speed_ratio"] = ratio ? nlohmann::json(*ratio) : nlohmann::json();
   }

@@ -11,7 +11,7 @@
 namespace anymps::lab {
 namespace {
 
-constexpr const char* kStyle = R"css(
+constexpr const char* kSizeStyle = R"css(
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 600; color: var(--dim); font-size: .8rem; padding: .2rem .5rem; }
 td { padding: .18rem .5rem; border-top: 1px solid var(--line); white-space: nowrap; }
@@ -42,7 +42,7 @@ const char* sign_of(Fit fit) {
   }
 }
 
-std::string row_of(const MacFit& fit, const SizeReport& report) {
+std::string fit_row_html(const MacFit& fit, const SizeReport& report) {
   const double memory = fit.mac.memory.value;
   const double working_set = fit.mac.working_set(report.macos).value / memory;
   const std::string title = fmt::format(
@@ -62,16 +62,16 @@ std::string row_of(const MacFit& fit, const SizeReport& report) {
   return row + "</tr>\n";
 }
 
-std::string command_of(const RunSummary& run) { return fmt::format("{}", fmt::join(run.command, " ")); }
+std::string measured_command(const RunSummary& run) { return fmt::format("{}", fmt::join(run.command, " ")); }
 
 }  // namespace
 
 std::string size_html(const SizeReport& report) {
   const SizeFigures& figures = report.figures;
   const auto fitting = std::ranges::count(report.macs, Fit::kFits, &MacFit::fit);
-  std::string html = page_head("anymps size", kStyle) +
+  std::string html = page_head("anymps size", kSizeStyle) +
                      fmt::format("<h1>On which Macs would this run fit?</h1>\n<code>{}</code>\n<div class=\"cards\">\n",
-                                 escaped(command_of(report.run)));
+                                 escaped(measured_command(report.run)));
   html += card(fmt::format("{} of {}", fitting, report.macs.size()), "Macs on which it fits");
   html += card(human_bytes(figures.block_bytes), "peak of tensors and temporaries");
   html += card(human_bytes(figures.resident_bytes), fmt::format("in {} process{}, the device's included",
@@ -84,7 +84,7 @@ std::string size_html(const SizeReport& report) {
       "recommends. The share is of the limit that comes first.</p>\n<table><tr><th>Mac</th><th></th><th "
       "class=\"n\">share</th><th>verdict</th><th class=\"n\">step, estimated</th>{}</tr>\n",
       report.macos.text(), report.batch ? "<th class=\"n\">largest " + escaped(report.batch->argument) + "</th>" : "");
-  for (const MacFit& fit : report.macs) html += row_of(fit, report);
+  for (const MacFit& fit : report.macs) html += fit_row_html(fit, report);
   html += "</table>\n<h2>What this leaves out</h2>\n<ul>\n";
   for (const std::string& note : size_notes(report)) html += "<li>" + escaped(note) + "</li>\n";
   return html + "</ul>\n</body></html>\n";

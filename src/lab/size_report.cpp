@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lab/json_optional.h"
 #include "lab/straight_line.h"
 #include "lab/summary_screen.h"
 
@@ -25,16 +26,11 @@ std::optional<std::uint64_t> largest_batch_on(const MacFit& fit, const BatchFigu
   return batch.block_line().largest_within(std::min(fit.limit_bytes * (1 - kMargin), room));
 }
 
-template <typename T>
-nlohmann::json or_null(const std::optional<T>& value) {
-  return value ? nlohmann::json(*value) : nlohmann::json();
-}
-
-nlohmann::json json_of(const BatchLine& line) {
+nlohmann::json batch_line_json(const BatchLine& line) {
   return {{"base_bytes", line.base}, {"bytes_per_sample", line.per_sample}};
 }
 
-nlohmann::json json_of(const MacFit& fit) {
+nlohmann::json mac_fit_json(const MacFit& fit) {
   return {{"name", fit.mac.name},
           {"verdict", fit_text(fit.fit)},
           {"memory_bytes", fit.mac.memory.value},
@@ -154,7 +150,7 @@ std::vector<std::string> size_notes(const SizeReport& report) {
 nlohmann::json to_json(const SizeReport& report) {
   const SizeFigures& figures = report.figures;
   auto macs = nlohmann::json::array();
-  for (const MacFit& fit : report.macs) macs.push_back(json_of(fit));
+  for (const MacFit& fit : report.macs) macs.push_back(mac_fit_json(fit));
   RunReport run;
   run.run = report.run;
   nlohmann::json json = {{"version", 1},
@@ -175,7 +171,7 @@ nlohmann::json to_json(const SizeReport& report) {
                      {"batches", report.batch->batches},
                      {"block_bytes", report.batch->block_bytes},
                      {"resident_bytes", report.batch->resident_bytes},
-                     {"block_line", json_of(report.batch->block_line())},
+                     {"block_line", batch_line_json(report.batch->block_line())},
                      {"host_bytes", report.batch->host_bytes()}};
   }
   return json;

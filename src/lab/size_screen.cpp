@@ -11,16 +11,16 @@
 namespace anymps::lab {
 namespace {
 
-constexpr std::size_t kBarWidth = 20;
+constexpr std::size_t kShareBarWidth = 20;
 
-std::string bar_of(double share) {
-  const auto filled = static_cast<std::size_t>(std::llround(std::clamp(share, 0.0, 1.0) * kBarWidth));
+std::string share_bar(double share) {
+  const auto filled = static_cast<std::size_t>(std::llround(std::clamp(share, 0.0, 1.0) * kShareBarWidth));
   std::string bar;
-  for (std::size_t i = 0; i < kBarWidth; ++i) bar += i < filled ? "█" : "░";
+  for (std::size_t i = 0; i < kShareBarWidth; ++i) bar += i < filled ? "█" : "░";
   return bar;
 }
 
-std::string_view colour_of(Fit fit) {
+std::string_view fit_colour(Fit fit) {
   switch (fit) {
     case Fit::kFits:
       return "32";
@@ -31,13 +31,13 @@ std::string_view colour_of(Fit fit) {
   }
 }
 
-std::string row_of(const MacFit& fit, const SizeReport& report, bool colour) {
+std::string fit_row(const MacFit& fit, const SizeReport& report, bool colour) {
   const double share = std::max(fit.limit_share, fit.memory_share);
   std::string verdict = fmt::format("{:<18}", fit_text(fit.fit));
-  std::string bar = bar_of(share);
+  std::string bar = share_bar(share);
   if (colour) {
-    verdict = fmt::format("\x1b[{}m{}\x1b[0m", colour_of(fit.fit), verdict);
-    bar = fmt::format("\x1b[{}m{}\x1b[0m", colour_of(fit.fit), bar);
+    verdict = fmt::format("\x1b[{}m{}\x1b[0m", fit_colour(fit.fit), verdict);
+    bar = fmt::format("\x1b[{}m{}\x1b[0m", fit_colour(fit.fit), bar);
   }
   std::string row = fmt::format("{:<15}{}{:>6.0f} %  {}", fit.mac.name, bar, 100 * share, verdict);
   if (fit.step_seconds) row += fmt::format("{:>10}", human_seconds(*fit.step_seconds));
@@ -61,7 +61,7 @@ std::string size_screen(const SizeReport& report, const Terminal& terminal) {
   if (figures.step_flops > 0 || figures.step_bytes > 0) text += fmt::format("{:>10}", "est. step");
   if (report.batch) text += fmt::format("{:>10}", "max batch");
   text += "\n";
-  for (const MacFit& fit : report.macs) text += row_of(fit, report, terminal.colour);
+  for (const MacFit& fit : report.macs) text += fit_row(fit, report, terminal.colour);
   text += "\n";
   for (const std::string& note : size_notes(report)) {
     text += wrapped(note, std::clamp<std::size_t>(terminal.width, 60, 110), "");

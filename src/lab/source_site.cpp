@@ -13,12 +13,12 @@ namespace fs = std::filesystem;
 namespace {
 
 // A source file is smaller; what is not one (a device, a data file) must not be read whole.
-constexpr std::uintmax_t kLargestFile = 8U << 20;
+constexpr std::uintmax_t kLargestShownFile = 8U << 20;
 
-std::vector<std::string> lines_of(const std::string& path) {
+std::vector<std::string> file_lines(const std::string& path) {
   std::vector<std::string> lines;
   std::error_code error;
-  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kLargestFile) return lines;
+  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kLargestShownFile) return lines;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     // Texts end up on a terminal, where a control character would move the cursor.
@@ -56,7 +56,7 @@ std::string SourceSite::text() const {
 std::vector<SourceLine> SourceLines::at(const SourceSite& site, unsigned around) {
   if (!site.known() || site.in_notebook()) return {};
   const auto [entry, fresh] = files_.try_emplace(site.file);
-  if (fresh) entry->second = lines_of(site.file);
+  if (fresh) entry->second = file_lines(site.file);
   const std::vector<std::string>& lines = entry->second;
   if (site.line > lines.size()) return {};
   const auto first = site.line > around ? site.line - around : 1;

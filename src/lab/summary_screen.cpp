@@ -16,20 +16,14 @@
 namespace anymps::lab {
 namespace {
 
-constexpr std::size_t kNarrowest = 60;
-constexpr std::size_t kWidest = 110;
+constexpr std::size_t kNarrowestSummary = 60;
+constexpr std::size_t kWidestSummary = 110;
 constexpr std::size_t kLabelWidth = 12;
 constexpr std::size_t kEventsShown = 5;
-constexpr std::size_t kBarWidth = 20;
+constexpr std::size_t kMemoryBarWidth = 20;
 // Below this many intervals, or with a spread above this share of the median, a rate says little.
 constexpr std::uint64_t kFewIntervals = 10;
 constexpr double kWideSpread = 0.3;
-
-constexpr std::string_view kBold = "1";
-constexpr std::string_view kDim = "2";
-constexpr std::string_view kGood = "32";
-constexpr std::string_view kWarn = "33";
-constexpr std::string_view kBad = "31";
 
 std::string keep_start(std::string_view text, std::size_t width) {
   std::size_t length = length_of(text);
@@ -54,12 +48,12 @@ std::string rate(const StepSeries& series) {
   return fmt::format("{:.{}f} steps/s", per_second, per_second < 10 ? 2 : 1);
 }
 
-std::string place(const std::string& site) { return SourceSite::parse(site).text(); }
+std::string site_place(const std::string& site) { return SourceSite::parse(site).text(); }
 
-class Screen {
+class SummaryScreen {
  public:
-  explicit Screen(const Terminal& terminal)
-      : width_(std::clamp(terminal.width, kNarrowest, kWidest)), terminal_(terminal) {}
+  explicit SummaryScreen(const Terminal& terminal)
+      : width_(std::clamp(terminal.width, kNarrowestSummary, kWidestSummary)), terminal_(terminal) {}
 
   std::size_t room() const { return width_ - kLabelWidth; }
 
@@ -87,14 +81,14 @@ class Screen {
   std::string text_;
 };
 
-void add_command(Screen& screen, const RunSummary& run) {
+void add_command(SummaryScreen& screen, const RunSummary& run) {
   screen.line("command", command_text(run));
-  screen.line("ended", ended_text(run), run.status == 0 ? "" : kBad);
+  screen.line("ended", ended_text(run), run.status == 0 ? "" : kRed);
 }
 
-void add_steps(Screen& screen, const RunSummary& run) {
+void add_steps(SummaryScreen& screen, const RunSummary& run) {
   if (run.steps.empty()) {
-    screen.line("speed", "no steps: no optimiser stepped, nor anymps.step()", kWarn);
+    screen.line("speed", "no steps: no optimiser stepped, nor anymps.step()", kYellow);
     return;
   }
   const StepSeries& main = run.steps.front();
@@ -102,7 +96,7 @@ void add_steps(Screen& screen, const RunSummary& run) {
       fmt::format("{} step{}{}", with_commas(main.count), main.count == 1 ? "" : "s",
                   run.epochs > 0 ? fmt::format(" in {} epoch{}", run.epochs, run.epochs == 1 ? "" : "s") : "");
   if (main.intervals == 0) {
-    screen.line("speed", what + ", too few for a rate", kWarn);
+    screen.line("speed", what + ", too few for a rate", kYellow);
   } else {
     screen.line("speed",
                 fmt::format("{}{}   {}", rate(main),
@@ -113,40 +107,40 @@ void add_steps(Screen& screen, const RunSummary& run) {
                             human_seconds(main.lower_quartile_seconds), human_seconds(main.upper_quartile_seconds)),
                 kDim);
     if (main.intervals < kFewIntervals) {
-      screen.line("", "do not rely on it: these are few steps", kWarn);
+      screen.line("", "do not rely on it: these are few steps", kYellow);
     } else if (spread > kWideSpread) {
-      screen.line("", "do not rely on it: the steps differ widely", kWarn);
+      screen.line("", "do not rely on it: the steps differ widely", kYellow);
     }
   }
   screen.line("", fmt::format("the first step ended {} after torch was imported", human_seconds(main.first_seconds)),
               kDim);
-  screen.line("", keep_end(fmt::format("{} at {}", main.name, place(main.site)), screen.room()), kDim);
+  screen.line("", keep_end(fmt::format("{} at {}", main.name, site_place(main.site)), screen.room()), kDim);
   for (std::size_t i = 1; i < std::min<std::size_t>(run.steps.size(), 3); ++i) {
     const StepSeries& other = run.steps[i];
     screen.line(
         "",
-        keep_end(fmt::format("also {} steps, {} at {}", with_commas(other.count), other.name, place(other.site)),
+        keep_end(fmt::format("also {} steps, {} at {}", with_commas(other.count), other.name, site_place(other.site)),
                  screen.room()),
         kDim);
   }
 }
 
-void add_versus(Screen& screen, const RunReport& report) {
+void add_versus(SummaryScreen& screen, const RunReport& report) {
   if (report.versus_arguments.empty()) return;
   const std::string arguments = keep_start(report.versus_arguments, screen.room() / 3);
   if (!report.versus) {
-    screen.line("versus", "not run with " + arguments + ", because the run above did not end well", kWarn);
+    screen.line("versus", "not run with " + arguments + ", because the run above did not end well", kYellow);
   } else if (const auto ratio = report.speed_ratio()) {
     screen.line("versus", fmt::format("{}   with {}", rate(report.versus->steps.front()), arguments));
-    screen.line("", fmt::format("the run above was {:.2f} times as fast", *ratio), *ratio >= 1 ? kGood : "");
+    screen.line("", fmt::format("the run above was {:.2f} times as fast", *ratio), *ratio >= 1 ? kGreen : "");
   } else if (report.versus->status != 0) {
-    screen.line("versus", fmt::format("with {}: ended with status {}", arguments, report.versus->status), kBad);
+    screen.line("versus", fmt::format("with {}: ended with status {}", arguments, report.versus->status), kRed);
   } else {
-    screen.line("versus", "no steps to compare with " + arguments, kWarn);
+    screen.line("versus", "no steps to compare with " + arguments, kYellow);
   }
 }
 
-void add_memory(Screen& screen, const RunSummary& run) {
+void add_memory(SummaryScreen& screen, const RunSummary& run) {
   const Memory& memory = run.memory;
   std::string text = fmt::format("peak {} in tensors, {} from the driver", human_bytes(memory.tensor_bytes),
                                  human_bytes(memory.driver_bytes));
@@ -155,18 +149,19 @@ void add_memory(Screen& screen, const RunSummary& run) {
   if (memory.limit_bytes == 0) return;
   const double share =
       std::min(1.0, static_cast<double>(memory.driver_bytes) / static_cast<double>(memory.limit_bytes));
-  const auto filled = static_cast<std::size_t>(std::llround(share * kBarWidth));
+  const auto filled = static_cast<std::size_t>(std::llround(share * kMemoryBarWidth));
   std::string bar;
-  for (std::size_t i = 0; i < kBarWidth; ++i) bar += i < filled ? "█" : "░";
+  for (std::size_t i = 0; i < kMemoryBarWidth; ++i) bar += i < filled ? "█" : "░";
   screen.line("", fmt::format("{} {:.1f} % of the limit of {}", bar, 100 * share, human_bytes(memory.limit_bytes)),
-              share > 0.9   ? kBad
-              : share > 0.7 ? kWarn
+              share > 0.9   ? kRed
+              : share > 0.7 ? kYellow
                             : kDim);
 }
 
-void add_events(Screen& screen, std::string_view label, const std::vector<Counted>& events, std::string_view code) {
+void add_events(SummaryScreen& screen, std::string_view label, const std::vector<Counted>& events,
+                std::string_view code) {
   if (events.empty()) {
-    screen.line(label, "none", kGood);
+    screen.line(label, "none", kGreen);
     return;
   }
   const std::size_t shown = std::min(events.size(), kEventsShown);
@@ -178,7 +173,8 @@ void add_events(Screen& screen, std::string_view label, const std::vector<Counte
     std::string name = keep_start(events[i].name, name_width);
     name.append(name_width - length_of(name), ' ');
     const std::string text = fmt::format("{:>{}}  {}  ", with_commas(events[i].count), count_width, name);
-    screen.line(i == 0 ? label : "", text + keep_end(place(events[i].site), screen.room() - length_of(text)), code);
+    screen.line(i == 0 ? label : "", text + keep_end(site_place(events[i].site), screen.room() - length_of(text)),
+                code);
   }
   if (events.size() > shown) {
     const std::vector<Counted> rest(events.begin() + static_cast<std::ptrdiff_t>(shown), events.end());
@@ -234,23 +230,23 @@ std::string device_text(const RunSummary& run) {
 
 std::string summary_screen(const RunReport& report, const Terminal& terminal) {
   const RunSummary& run = report.run;
-  Screen screen(terminal);
+  SummaryScreen screen(terminal);
   screen.rule("anymps run");
   add_command(screen, run);
   if (run.processes == 0) {
-    screen.line("device", "no process of this run loaded the mps device", kWarn);
+    screen.line("device", "no process of this run loaded the mps device", kYellow);
   } else {
     screen.line("device", device_text(run));
     add_steps(screen, run);
     add_versus(screen, report);
     add_memory(screen, run);
-    if (!run.out_of_memory.empty()) add_events(screen, "no memory", run.out_of_memory, kBad);
-    if (!run.errors.empty()) add_events(screen, "errors", run.errors, kBad);
-    add_events(screen, "fallbacks", run.fallbacks, kWarn);
+    if (!run.out_of_memory.empty()) add_events(screen, "no memory", run.out_of_memory, kRed);
+    if (!run.errors.empty()) add_events(screen, "errors", run.errors, kRed);
+    add_events(screen, "fallbacks", run.fallbacks, kYellow);
     add_events(screen, "syncs", run.synchronisations, "");
-    add_events(screen, "float64", run.float64, kWarn);
+    add_events(screen, "float64", run.float64, kYellow);
   }
-  for (const std::string& caveat : run.caveats) screen.line("caution", caveat, kWarn);
+  for (const std::string& caveat : run.caveats) screen.line("caution", caveat, kYellow);
   screen.rule();
   return screen.take();
 }

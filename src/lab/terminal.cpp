@@ -9,7 +9,7 @@
 namespace anymps::lab {
 namespace {
 
-std::string_view variable(const char* name) {
+std::string_view terminal_variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
 }
@@ -26,7 +26,7 @@ Terminal Terminal::behind(int file_descriptor) {
   if (::isatty(file_descriptor) != 1) return terminal;
   winsize size{};
   if (::ioctl(file_descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) terminal.width = size.ws_col;
-  terminal.colour = variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+  terminal.colour = terminal_variable("NO_COLOR").empty() && terminal_variable("TERM") != "dumb";
   return terminal;
 }
 

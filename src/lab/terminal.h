@@ -7,6 +7,13 @@
 
 namespace anymps::lab {
 
+// Weights and colours of ECMA-48, for paint.
+inline constexpr std::string_view kBold = "1";
+inline constexpr std::string_view kDim = "2";
+inline constexpr std::string_view kRed = "31";
+inline constexpr std::string_view kGreen = "32";
+inline constexpr std::string_view kYellow = "33";
+
 struct Terminal {
   std::size_t width = 80;
   bool colour = false;

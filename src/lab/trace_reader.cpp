@@ -13,7 +13,7 @@ namespace anymps::lab {
 namespace fs = std::filesystem;
 namespace {
 
-using namespace gpu::trace_format;
+namespace trace_format = gpu::trace_format;
 
 // Texts end up on a terminal; a damaged file must not move its cursor. A tab stays: it parts the name of a finding.
 std::string printable(std::string_view text) {
@@ -41,18 +41,18 @@ class TraceBytes {
   }
 
   // How many whole entries of a section are in the file.
-  std::uint64_t entries(const Section& section, std::size_t entry_bytes) const {
+  std::uint64_t entries(const trace_format::Section& section, std::size_t entry_bytes) const {
     if (section.offset >= bytes_.size()) return 0;
     return std::min<std::uint64_t>(section.count, (bytes_.size() - section.offset) / entry_bytes);
   }
 
-  std::string string(const Section& strings, std::uint64_t id) const {
+  std::string string(const trace_format::Section& strings, std::uint64_t id) const {
     const std::uint64_t room = entries(strings, 1);
-    const std::uint64_t at_byte = id * kStringAlignment;
-    if (id == 0 || id > kIdMask || at_byte + sizeof(std::uint32_t) > room) return {};
+    const std::uint64_t at_byte = id * trace_format::kStringAlignment;
+    if (id == 0 || id > trace_format::kIdMask || at_byte + sizeof(std::uint32_t) > room) return {};
     const auto length = at<std::uint32_t>(strings.offset + at_byte);
     const std::uint64_t begin = at_byte + sizeof length;
-    if (length > kLongestString || length > room - begin) return {};
+    if (length > trace_format::kLongestString || length > room - begin) return {};
     return printable(std::string_view(bytes_).substr(strings.offset + begin, length));
   }
 
@@ -60,32 +60,32 @@ class TraceBytes {
   std::string bytes_;
 };
 
-void read_facts(const TraceBytes& bytes, const Header& header, TraceFile& into) {
+void read_facts(const TraceBytes& bytes, const trace_format::Header& header, TraceFile& into) {
   for (const std::uint64_t fact : header.facts) {
     std::string key = bytes.string(header.strings, fact >> 32);
     if (!key.empty()) into.facts[std::move(key)] = bytes.string(header.strings, fact & 0xffff'ffff);
   }
 }
 
-void read_tallies(const TraceBytes& bytes, const Header& header, TraceFile& into) {
-  const std::uint64_t rows = bytes.entries(header.tallies, sizeof(Tally));
+void read_tallies(const TraceBytes& bytes, const trace_format::Header& header, TraceFile& into) {
+  const std::uint64_t rows = bytes.entries(header.tallies, sizeof(trace_format::Tally));
   for (std::uint64_t i = 0; i < rows; ++i) {
-    const auto row = bytes.at<Tally>(header.tallies.offset + i * sizeof(Tally));
+    const auto row = bytes.at<trace_format::Tally>(header.tallies.offset + i * sizeof(trace_format::Tally));
     if (row.key == 0 || row.count == 0) continue;
-    into.tallies.push_back({static_cast<gpu::TraceKind>(row.key >> (2 * kIdBits)),
-                            bytes.string(header.strings, row.key >> kIdBits & kIdMask),
-                            bytes.string(header.strings, row.key & kIdMask), row.count, row.total, row.max, row.first,
-                            row.first_ns, row.last_ns});
+    into.tallies.push_back({static_cast<gpu::TraceKind>(row.key >> (2 * trace_format::kIdBits)),
+                            bytes.string(header.strings, row.key >> trace_format::kIdBits & trace_format::kIdMask),
+                            bytes.string(header.strings, row.key & trace_format::kIdMask), row.count, row.total,
+                            row.max, row.first, row.first_ns, row.last_ns});
   }
 }
 
-void read_ring(const TraceBytes& bytes, const Header& header, TraceFile& into) {
-  const std::uint64_t slots = bytes.entries(header.ring, sizeof(Record));
+void read_ring(const TraceBytes& bytes, const trace_format::Header& header, TraceFile& into) {
+  const std::uint64_t slots = bytes.entries(header.ring, sizeof(trace_format::Record));
   into.records.reserve(std::min(slots, header.ring_next));  // a million of them should not be in memory twice
   for (std::uint64_t i = 0; i < slots; ++i) {
-    const auto record = bytes.at<Record>(header.ring.offset + i * sizeof(Record));
+    const auto record = bytes.at<trace_format::Record>(header.ring.offset + i * sizeof(trace_format::Record));
     if (record.sequence == 0 || (record.sequence - 1) % header.ring.count != i ||
-        record.check != record_check(record)) {
+        record.check != trace_format::record_check(record)) {
       continue;
     }
     into.records.push_back(
@@ -96,7 +96,9 @@ void read_ring(const TraceBytes& bytes, const Header& header, TraceFile& into) {
   std::ranges::sort(into.records, {}, &TraceRecord::index);
 }
 
-bool is_trace_name(std::string_view name) { return name.starts_with(kFilePrefix) && name.ends_with(kFileSuffix); }
+bool is_trace_name(std::string_view name) {
+  return name.starts_with(trace_format::kFilePrefix) && name.ends_with(trace_format::kFileSuffix);
+}
 
 }  // namespace
 
@@ -110,28 +112,29 @@ TraceFile read_trace(const fs::path& path) {
   // No file of ours is larger; a sparse giant must not be read into memory.
   std::error_code unknown;
   const std::uintmax_t size = fs::file_size(path, unknown);
-  std::string content(std::min<std::uintmax_t>(unknown ? 0 : size, file_bytes(kLongestRing)), '\0');
+  std::string content(
+      std::min<std::uintmax_t>(unknown ? 0 : size, trace_format::file_bytes(trace_format::kLongestRing)), '\0');
   file.read(content.data(), static_cast<std::streamsize>(content.size()));
   content.resize(static_cast<std::size_t>(file.gcount()));
   const TraceBytes bytes(std::move(content));
-  const auto header = bytes.at<Header>(0);
-  if (header.magic != kMagic) {
+  const auto header = bytes.at<trace_format::Header>(0);
+  if (header.magic != trace_format::kMagic) {
     trace.error = path.string() + " is not a trace, or was never finished";
     return trace;
   }
-  if (header.version != kVersion) {
+  if (header.version != trace_format::kVersion) {
     trace.error = path.string() + " has trace version " + std::to_string(header.version) + "; this anymps reads " +
-                  std::to_string(kVersion);
+                  std::to_string(trace_format::kVersion);
     return trace;
   }
   trace.truncated = bytes.entries(header.strings, 1) < header.strings.count ||
-                    bytes.entries(header.tallies, sizeof(Tally)) < header.tallies.count ||
-                    bytes.entries(header.ring, sizeof(Record)) < header.ring.count;
+                    bytes.entries(header.tallies, sizeof(trace_format::Tally)) < header.tallies.count ||
+                    bytes.entries(header.ring, sizeof(trace_format::Record)) < header.ring.count;
   trace.pid = header.pid;
   trace.parent_pid = header.parent_pid;
   trace.start_wall_ns = header.start_wall_ns;
   trace.start_ns = header.start_ns;
-  trace.command = printable(std::string_view(header.command, strnlen(header.command, kCommandBytes)));
+  trace.command = printable(std::string_view(header.command, strnlen(header.command, trace_format::kCommandBytes)));
   trace.peak_allocated_bytes = header.peak_allocated_bytes;
   trace.peak_block_bytes = header.peak_block_bytes;
   trace.peak_driver_bytes = header.peak_driver_bytes;

@@ -9,6 +9,7 @@
 #include <ranges>
 #include <string_view>
 
+#include "lab/nanosecond.h"
 #include "lab/summary_screen.h"
 #include "lab/text_wrap.h"
 
@@ -17,13 +18,12 @@ namespace {
 
 using gpu::TraceKind;
 
-constexpr std::size_t kRows = 8;
+constexpr std::size_t kMostTraceRows = 8;
 constexpr std::size_t kNameWidth = 44;
-constexpr double kSecond = 1e-9;
 
-class Screen {
+class TraceScreen {
  public:
-  explicit Screen(const Terminal& terminal) : terminal_(terminal) {}
+  explicit TraceScreen(const Terminal& terminal) : terminal_(terminal) {}
 
   void heading(std::string_view text) {
     line(terminal_.colour ? fmt::format("\033[1m{}\033[0m", text) : std::string(text));
@@ -46,7 +46,7 @@ std::string label_of(const TraceRow& row) {
   return name + std::string(kAt) + keep_end(row.site, kNameWidth - length_of(name) - kAt.size());
 }
 
-void table(Screen& screen, std::string_view title, const std::vector<TraceRow>& rows) {
+void table(TraceScreen& screen, std::string_view title, const std::vector<TraceRow>& rows) {
   if (rows.empty()) return;
   const std::uint64_t all = std::accumulate(rows.begin(), rows.end(), std::uint64_t{0},
                                             [](std::uint64_t sum, const TraceRow& row) { return sum + row.total_ns; });
@@ -54,24 +54,24 @@ void table(Screen& screen, std::string_view title, const std::vector<TraceRow>& 
   screen.heading(all == 0 ? fmt::format("{:<{}} {:>10}", title, kNameWidth, "count")
                           : fmt::format("{:<{}} {:>10} {:>6} {:>9} {:>10} {:>10}", title, kNameWidth, "total", "share",
                                         "count", "mean", "longest"));
-  for (const TraceRow& row : rows | std::views::take(kRows)) {
+  for (const TraceRow& row : rows | std::views::take(kMostTraceRows)) {
     if (all == 0) {
       screen.line(fmt::format("{:<{}} {:>10}", label_of(row), kNameWidth, row.count));
       continue;
     }
-    const double total = static_cast<double>(row.total_ns) * kSecond;
+    const double total = static_cast<double>(row.total_ns) * kNanosecond;
     screen.line(fmt::format("{:<{}} {:>10} {:>5.1f}% {:>9} {:>10} {:>10}", label_of(row), kNameWidth,
                             human_seconds(total), 100.0 * static_cast<double>(row.total_ns) / static_cast<double>(all),
                             row.count,
                             human_seconds(total / static_cast<double>(std::max<std::uint64_t>(row.count, 1))),
-                            human_seconds(static_cast<double>(row.longest_ns) * kSecond)));
+                            human_seconds(static_cast<double>(row.longest_ns) * kNanosecond)));
   }
-  if (rows.size() > kRows) screen.line(fmt::format("… and {} more", rows.size() - kRows));
+  if (rows.size() > kMostTraceRows) screen.line(fmt::format("… and {} more", rows.size() - kMostTraceRows));
   screen.line("");
 }
 
 // How busy the device was from the first to the last record of the ring, from left to right.
-void strip(Screen& screen, const TraceFile& trace, const Terminal& terminal) {
+void strip(TraceScreen& screen, const TraceFile& trace, const Terminal& terminal) {
   static constexpr std::array<std::string_view, 9> kLevels = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   if (trace.records.empty()) return;
   const std::size_t width = std::clamp<std::size_t>(terminal.width, 40, 100) - 10;
@@ -104,13 +104,13 @@ void strip(Screen& screen, const TraceFile& trace, const Terminal& terminal) {
   }
   screen.line(fmt::format("device    {}", text));
   screen.line(fmt::format("          {:<{}}{}", "0", width > 12 ? width - 10 : 2,
-                          human_seconds(static_cast<double>(end - begin) * kSecond)));
+                          human_seconds(static_cast<double>(end - begin) * kNanosecond)));
 }
 
 }  // namespace
 
 std::string trace_screen(const TraceSummary& summary, const Terminal& terminal) {
-  Screen screen(terminal);
+  TraceScreen screen(terminal);
   for (const std::string& reason : summary.unreadable) screen.line(reason);
   for (const TracedProcess& process : summary.processes) {
     screen.heading(fmt::format("{} (process {})", process.trace->command, process.trace->pid));

@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "lab/nanosecond.h"
+
 namespace anymps::lab {
 namespace {
 
 using gpu::TraceKind;
-
-constexpr double kSecond = 1e-9;
 
 // From the tallies, which are exact however much of the ring was overwritten.
 std::vector<TraceRow> rows_of(const std::vector<TraceFile>& traces, std::initializer_list<TraceKind> kinds,
@@ -44,8 +44,8 @@ nlohmann::json rows_to_json(const std::vector<TraceRow>& rows) {
     list.push_back({{"name", row.name},
                     {"site", row.site},
                     {"count", row.count},
-                    {"total_seconds", static_cast<double>(row.total_ns) * kSecond},
-                    {"longest_seconds", static_cast<double>(row.longest_ns) * kSecond}});
+                    {"total_seconds", static_cast<double>(row.total_ns) * kNanosecond},
+                    {"longest_seconds", static_cast<double>(row.longest_ns) * kNanosecond}});
   }
   return list;
 }

@@ -10,12 +10,12 @@
 namespace anymps::superres {
 namespace {
 
-using Block = std::function<at::Tensor(const at::Tensor&)>;
+using BlockFunction = std::function<at::Tensor(const at::Tensor&)>;
 
 // Autograd keeps what a function saves as an IValue; a capsule of one pointer is how a C++ object gets into one.
 struct Kept : torch::CustomClassHolder {
-  explicit Kept(Block block) : block(std::move(block)) {}
-  Block block;
+  explicit Kept(BlockFunction block) : block(std::move(block)) {}
+  BlockFunction block;
 };
 
 struct Again : torch::autograd::Function<Again> {
@@ -46,7 +46,7 @@ struct Again : torch::autograd::Function<Again> {
 
 }  // namespace
 
-at::Tensor checkpointed(const Block& block, const at::Tensor& input) {
+at::Tensor checkpointed(const BlockFunction& block, const at::Tensor& input) {
   if (!at::GradMode::is_enabled()) return block(input);
   return Again::apply(input, c10::make_intrusive<Kept>(block));
 }

@@ -13,7 +13,7 @@
 namespace anymps::superres {
 namespace {
 
-const char* name_of(Downscale downscale) {
+const char* downscale_name(Downscale downscale) {
   switch (downscale) {
     case Downscale::kArea:
       return "area";
@@ -45,7 +45,7 @@ void Degradation::check() const {
 
 nlohmann::json Degradation::to_json() const {
   return {{"scale", scale},
-          {"downscale", name_of(downscale)},
+          {"downscale", downscale_name(downscale)},
           {"noise", noise},
           {"jpeg_quality", jpeg_quality},
           {"seed", seed}};
@@ -53,7 +53,7 @@ nlohmann::json Degradation::to_json() const {
 
 Downscale downscale_from(const std::string& name) {
   for (const Downscale downscale : {Downscale::kBicubic, Downscale::kArea, Downscale::kMixed}) {
-    if (name == name_of(downscale)) return downscale;
+    if (name == downscale_name(downscale)) return downscale;
   }
   throw std::invalid_argument(fmt::format("`{}` is none of bicubic, area and mixed", name));
 }

@@ -10,7 +10,7 @@ namespace anymps::superres {
 namespace {
 
 // Of the weights that chance gave.
-constexpr double kShare = 0.1;
+constexpr double kChanceShare = 0.1;
 
 // Three weights for the place `phase` of `factor` within a pixel.
 at::Tensor taps(std::int64_t phase, std::int64_t factor) {
@@ -31,7 +31,7 @@ void pass_colours(torch::nn::Conv2d& convolution) {
   const at::NoGradGuard constant;
   const at::Tensor middle = middle_of(convolution);
   for (std::int64_t colour = 0; colour < kColours; ++colour) {
-    convolution->weight[colour] *= kShare;
+    convolution->weight[colour] *= kChanceShare;
     convolution->weight[colour][colour] += middle;
     convolution->bias[colour] = 0;
   }
@@ -40,7 +40,7 @@ void pass_colours(torch::nn::Conv2d& convolution) {
 void average_colours(torch::nn::Conv2d& convolution) {
   const at::NoGradGuard constant;
   const std::int64_t each = convolution->weight.size(1) / kColours;
-  convolution->weight.mul_(kShare);
+  convolution->weight.mul_(kChanceShare);
   convolution->bias.zero_();
   for (std::int64_t colour = 0; colour < kColours; ++colour) {
     convolution->weight[colour].narrow(0, colour * each, each) += 1.0 / static_cast<double>(each);
@@ -55,7 +55,7 @@ void interpolate_colours(torch::nn::Conv2d& convolution, std::int64_t factor, bo
     const at::Tensor columns = taps(i % factor, factor);
     at::Tensor kernel = rows.unsqueeze(1) * columns.unsqueeze(0);
     if (beside_nearest) kernel = kernel - nearest;
-    convolution->weight[i] *= kShare;
+    convolution->weight[i] *= kChanceShare;
     convolution->weight[i][i / (factor * factor)] += kernel;
     convolution->bias[i] = 0;
   }

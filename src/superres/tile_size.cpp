@@ -12,7 +12,7 @@ namespace anymps::superres {
 namespace {
 
 // The part of it that one picture may take: convolutions want room of their own.
-constexpr double kShare = 0.25;
+constexpr double kMemoryShare = 0.25;
 
 // PyTorch takes no more of mps than this share of what Metal recommends; 0 is no limit.
 double watermark() {
@@ -42,7 +42,7 @@ double bytes_of_a_pixel(const NetworkOptions& options) {
 }  // namespace
 
 int tile_size(const NetworkOptions& options, int overlap, const c10::Device& device) {
-  const double pixels = std::max(0.0, kShare * free_bytes(device)) / bytes_of_a_pixel(options);
+  const double pixels = std::max(0.0, kMemoryShare * free_bytes(device)) / bytes_of_a_pixel(options);
   const double side = std::sqrt(pixels) - 2 * overlap;
   return static_cast<int>(std::clamp<double>(std::floor(side / 16) * 16, kSmallestTile, kLargestTile));
 }

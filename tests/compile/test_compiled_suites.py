@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import slices
+
 TESTS = Path(__file__).resolve().parents[1]
 BUDGET_S = 15 * 60  # two minutes each on two idle cores
 
@@ -20,10 +22,12 @@ def test_a_tenth_of_the_operators_agrees_with_the_cpu(tmp_path):
     import classify
     import table
 
-    done = run("opinfo/run.py", "--compiled", "1", "--slice", "4/10", "--table", str(tmp_path / "now.tsv"))
+    done = run(
+        "opinfo/run.py", "--compiled", "1", "--slice", slices.chosen("4/10"), "--table", str(tmp_path / "now.tsv")
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     found = table.read(tmp_path / "now.tsv")
-    assert sum(outcome in classify.GOOD for outcome in found.values()) > 100
+    assert sum(outcome in classify.GOOD for outcome in found.values()) > 0.7 * len(found)
     assert [pair.id for pair, outcome in found.items() if outcome in classify.BAD] == [], done.stdout[-5000:]
 
 

@@ -25,7 +25,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-WORKER = HERE.parents[1] / "build/tests/tests/metal_source_worker"
+WORKER = HERE.parents[1] / "build/release/tests/metal_source_worker"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -296,7 +296,7 @@ def read_options() -> argparse.Namespace:
         if name not in RECIPES or "=" not in project:
             parser.error(f"{project}: known are {', '.join(RECIPES)}, each with =FOLDER")
     if not os.access(options.worker, os.X_OK):
-        parser.error(f"there is no {options.worker}; ninja -C build/tests metal_source_worker makes it")
+        parser.error(f"there is no {options.worker}; ninja -C build/release metal_source_worker makes it")
     return options
 
 

@@ -42,13 +42,6 @@ import shepherd  # noqa: E402
 BATCH = 500  # kernels per process: their code stays loaded
 
 
-def every(text: str) -> int:
-    match = re.fullmatch(r"1/([1-9]\d*)", text)
-    if not match:
-        raise argparse.ArgumentTypeError(f"{text} is not 1/N")
-    return int(match[1])
-
-
 def list_kernels(worker: list[str], env: dict[str, str]) -> list[tuple[str, bool]]:
     """All names, sorted, each with whether a family covers it."""
     done = subprocess.run([*worker, "--list"], env=env, capture_output=True, text=True, check=False)
@@ -95,7 +88,7 @@ def main() -> int:
     library.add_argument("library", type=Path, nargs="?", metavar="FILE.metallib")
     library.add_argument("--source", type=Path, metavar="TREE", help="compile the kernels from PyTorch's sources")
     parser.add_argument("--only", metavar="REGEX", help="kernels whose whole name matches")
-    parser.add_argument("--sample", type=every, default=1, metavar="1/N", help="every Nth of them")
+    parser.add_argument("--sample", type=shepherd.slice_of, metavar="K/N", help="every Nth of them, from the Kth on")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time (default: 1)")
     parser.add_argument("--limit-s", type=float, default=60, help="seconds per kernel (default: 60)")
     parser.add_argument("--engine", metavar="NAME", help="the workers' ANYMPS_METAL_ENGINE")
@@ -126,7 +119,9 @@ def main() -> int:
 
     listed = list_kernels(worker, env)
     covered = [name for name, is_covered in listed if is_covered]
-    chosen = [name for name in covered if not options.only or re.fullmatch(options.only, name)][:: options.sample]
+    chosen = [name for name in covered if not options.only or re.fullmatch(options.only, name)]
+    if options.sample:
+        chosen = chosen[options.sample]
     if not chosen:
         raise SystemExit("no covered kernel matches")
     rows = run(worker, chosen, options.jobs, options.limit_s, env)

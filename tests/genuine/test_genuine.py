@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import slices
 import torch
 
 HERE = Path(__file__).resolve().parent
@@ -29,7 +30,7 @@ def run(*arguments) -> subprocess.CompletedProcess:
 
 
 def test_no_kernel_of_the_slice_is_worse_than_the_table_says(tmp_path, genuine_libraries):
-    done = run(genuine_libraries[0], "--sample", "1/40", "--table", tmp_path / "now.tsv")
+    done = run(genuine_libraries[0], "--sample", slices.chosen("1/40"), "--table", tmp_path / "now.tsv")
     assert done.returncode == 0, done.stderr[-3000:]
     before, now = results.read(OUTCOMES), results.read(tmp_path / "now.tsv")
     assert results.worse(before, list(now.values())) == [], done.stdout[-6000:]

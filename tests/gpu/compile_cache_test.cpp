@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "cache_samples.h"
 #include "forked_child.h"
 #include "gpu/memory_cache.h"
 #include "scratch_folder.h"
@@ -18,16 +19,7 @@
 namespace anymps::gpu {
 namespace {
 
-CacheKey key(unsigned number) { return CacheKey({"test", {}, std::to_string(number), {}, {}}); }
-
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
-
 Blob blob(std::string_view text) { return Blob::copy_of(bytes_of(text)); }
-
-std::string text_of(const std::optional<Blob>& blob) {
-  if (!blob) return "(absent)";
-  return {reinterpret_cast<const char*>(blob->bytes().data()), blob->size()};
-}
 
 Blob never_made() { throw std::logic_error("it was there"); }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cache_samples.h"
 #include "forked_child.h"
 #include "scratch_folder.h"
 
@@ -22,15 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kHeader = 88;
 constexpr std::uint64_t kAmple = 1 << 20;
-
-CacheKey key(unsigned number) { return CacheKey({"test", {}, std::to_string(number), {}, {}}); }
-
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
-
-std::string text_of(const std::optional<Blob>& blob) {
-  if (!blob) return "(absent)";
-  return {reinterpret_cast<const char*>(blob->bytes().data()), blob->size()};
-}
 
 std::string file_text(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

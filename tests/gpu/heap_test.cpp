@@ -8,15 +8,15 @@
 #include <thread>
 #include <vector>
 
+#include "memory_samples.h"
+
 namespace anymps::gpu {
 namespace {
 
-constexpr std::size_t kRange = std::size_t{4} << 30;
-
-std::size_t plenty() { return std::size_t{1} << 40; }
+constexpr std::size_t kHeapRange = std::size_t{4} << 30;
 
 TEST(Heap, BlocksAreAlignedAndInTheRange) {
-  Heap heap(kRange, plenty);
+  Heap heap(kHeapRange, plenty);
   for (const std::size_t bytes : {1UL, 63UL, 64UL, 65UL, 1000UL, 4096UL, 70000UL, 1UL << 20, 5UL << 20}) {
     void* block = heap.allocate(bytes);
     ASSERT_NE(block, nullptr) << bytes;
@@ -30,14 +30,14 @@ TEST(Heap, BlocksAreAlignedAndInTheRange) {
 }
 
 TEST(Heap, ReusesAFreedBlock) {
-  Heap heap(kRange, plenty);
+  Heap heap(kHeapRange, plenty);
   void* first = heap.allocate(100000);
   heap.free(first);
   EXPECT_EQ(heap.allocate(100000), first);
 }
 
 TEST(Heap, CountsWhatIsOut) {
-  Heap heap(kRange, plenty);
+  Heap heap(kHeapRange, plenty);
   void* one = heap.allocate(1000);
   void* other = heap.allocate(1);
   EXPECT_EQ(heap.usage().live, 1024U + 256U);
@@ -53,7 +53,7 @@ TEST(Heap, CountsWhatIsOut) {
 }
 
 TEST(Heap, ABlockThatACommandHoldsIsNotHandedOut) {
-  Heap heap(kRange, plenty);
+  Heap heap(kHeapRange, plenty);
   void* block = heap.allocate(5000);
   heap.hold(block);
   heap.free(block);
@@ -65,7 +65,7 @@ TEST(Heap, ABlockThatACommandHoldsIsNotHandedOut) {
 }
 
 TEST(Heap, TellsWhatTheTagStoodForWhenTheLastHolderIsGone) {
-  Heap heap(kRange, plenty);
+  Heap heap(kHeapRange, plenty);
   int dropped = 0;
   int tag = 0;
   heap.set_on_drop([](void* count, void*) noexcept { ++*static_cast<int*>(count); }, &dropped);
@@ -82,7 +82,7 @@ TEST(Heap, TellsWhatTheTagStoodForWhenTheLastHolderIsGone) {
 
 TEST(Heap, PromisesNoMoreThanTheMachineHas) {
   std::size_t left = 64 << 20;
-  Heap heap(kRange, [&left] { return left; });
+  Heap heap(kHeapRange, [&left] { return left; });
   void* first = heap.allocate(40 << 20);
   ASSERT_NE(first, nullptr);
   // Promised and not touched: the machine still says that it has all of it.
@@ -97,7 +97,7 @@ TEST(Heap, PromisesNoMoreThanTheMachineHas) {
 }
 
 TEST(Heap, GivesPagesBackAndTakesThemAgain) {
-  Heap heap(kRange, plenty);
+  Heap heap(kHeapRange, plenty);
   void* block = heap.allocate(8 << 20);
   std::memset(block, 1, 8 << 20);
   heap.free(block);
@@ -121,7 +121,7 @@ TEST(Heap, SaysNoWhenTheRangeIsSpent) {
 
 // Random sizes against a map of what is out: nothing may overlap, and what was written must still be there at the end.
 TEST(Heap, NothingOverlaps) {
-  Heap heap(kRange, plenty);
+  Heap heap(kHeapRange, plenty);
   std::mt19937_64 random(7);
   std::map<std::byte*, std::size_t> out;
   for (int i = 0; i < 20000; ++i) {
@@ -151,7 +151,7 @@ TEST(Heap, NothingOverlaps) {
 }
 
 TEST(Heap, ThreadsFreeEachOthersBlocks) {
-  Heap heap(kRange, plenty);
+  Heap heap(kHeapRange, plenty);
   constexpr int kThreads = 4;
   std::vector<std::vector<void*>> taken(kThreads);
   auto run = [&](auto work) {

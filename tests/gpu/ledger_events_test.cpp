@@ -9,12 +9,10 @@
 #include "forked_child.h"
 #include "gpu/ledger.h"
 #include "gpu/trace.h"
+#include "memory_samples.h"
 
 namespace anymps::gpu {
 namespace {
-
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-constexpr Ledger::Mac kMac{.working_set = 2048 * kMiB, .max_buffer = 1536 * kMiB};
 
 std::uint64_t address_of(const Ledger::Buffer* buffer) {
   const Ledger::Placement place = Ledger::placement(*buffer);
@@ -38,7 +36,7 @@ class LedgerEvents : public ::testing::Test {
 
 TEST_F(LedgerEvents, EveryChangeIsOneEventInItsOrder) {
   EXPECT_TRUE(holds_in_child([] {
-    Ledger ledger(kMac, 1.7, 1.4);
+    Ledger ledger(kSmallMac, 1.7, 1.4);
     if (!Trace::keep()) return false;
     Ledger::Buffer* before = ledger.allocate(3000);
     ledger.record_events(true);
@@ -70,7 +68,7 @@ TEST_F(LedgerEvents, EveryChangeIsOneEventInItsOrder) {
 
 TEST_F(LedgerEvents, WithoutATraceNothingIsCounted) {
   EXPECT_TRUE(holds_in_child([] {
-    Ledger ledger(kMac, 1.7, 1.4);
+    Ledger ledger(kSmallMac, 1.7, 1.4);
     ledger.record_events(true);
     ledger.free(ledger.allocate(100));
     return Trace::current() == nullptr && ledger.books().events == 0;
@@ -80,7 +78,7 @@ TEST_F(LedgerEvents, WithoutATraceNothingIsCounted) {
 // However many threads: who replays the events stands where the books stand.
 TEST_F(LedgerEvents, ReplayedTheyAreTheBooks) {
   EXPECT_TRUE(holds_in_child([] {
-    Ledger ledger(kMac, 1.7, 1.4);
+    Ledger ledger(kSmallMac, 1.7, 1.4);
     if (!Trace::keep()) return false;
     const std::uint64_t first = Trace::current()->written();
     ledger.record_events(true);
@@ -132,7 +130,7 @@ TEST_F(LedgerEvents, ReplayedTheyAreTheBooks) {
 }
 
 TEST(LedgerBooks, HaveEveryHeapAndWhatIsInIt) {
-  Ledger ledger(kMac, 1.7, 1.4);
+  Ledger ledger(kSmallMac, 1.7, 1.4);
   Ledger::Buffer* small = ledger.allocate(1000, 5);
   Ledger::Buffer* cached = ledger.allocate(2000, 6);
   Ledger::Buffer* large = ledger.allocate(3 * kMiB, 7);

@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "memory_samples.h"
+
 namespace anymps::gpu {
 namespace {
 
 constexpr std::size_t kKiB = 1024;
-constexpr std::size_t kMiB = 1024 * kKiB;
 constexpr std::size_t kGiB = 1024 * kMiB;
-constexpr Ledger::Mac kMac{.working_set = 10 * kGiB, .max_buffer = 7 * kGiB};
+constexpr Ledger::Mac kLargeMac{.working_set = 10 * kGiB, .max_buffer = 7 * kGiB};
 
 struct Rule {
   const char* source;
@@ -29,7 +30,7 @@ void PrintTo(const Rule& rule, std::ostream* out) { *out << rule.request << " by
 class LedgerRule : public testing::TestWithParam<Rule> {};
 
 TEST_P(LedgerRule, GivesSizePoolAndHeap) {
-  Ledger ledger(kMac, 1.7, 1.4);
+  Ledger ledger(kLargeMac, 1.7, 1.4);
   const Rule& rule = GetParam();
   Ledger::Buffer* buffer = ledger.allocate(rule.request);
   const Ledger::Placement place = Ledger::placement(*buffer);
@@ -60,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Rule{"kRoundLarge: in steps of 2 MiB", 512 * kMiB + 1, 512 * kMiB + 256, false, 514 * kMiB}));
 
 TEST(Ledger, RefusesABufferAsLargeAsTheLargest) {  // alloc_buffer_block: size < m_max_buffer_size
-  Ledger ledger(kMac, 1.7, 1.4);
+  Ledger ledger(kLargeMac, 1.7, 1.4);
   try {
     ledger.allocate(7 * kGiB);
     FAIL();
@@ -71,7 +72,7 @@ TEST(Ledger, RefusesABufferAsLargeAsTheLargest) {  // alloc_buffer_block: size <
 }
 
 TEST(Ledger, BuffersShareAHeapUntilItIsFull) {  // get_free_heap
-  Ledger ledger(kMac, 1.7, 1.4);
+  Ledger ledger(kLargeMac, 1.7, 1.4);
   std::vector<Ledger::Buffer*> buffers;
   for (int i = 0; i < 9; ++i) buffers.push_back(ledger.allocate(kMiB));
   EXPECT_EQ(Ledger::placement(*buffers[0]).heap, Ledger::placement(*buffers[7]).heap);
@@ -81,7 +82,7 @@ TEST(Ledger, BuffersShareAHeapUntilItIsFull) {  // get_free_heap
 }
 
 TEST(Ledger, ReusesTheSmallestCachedBufferThatHoldsIt) {  // get_free_buffer: lower_bound
-  Ledger ledger(kMac, 1.7, 1.4);
+  Ledger ledger(kLargeMac, 1.7, 1.4);
   Ledger::Buffer* small = ledger.allocate(3 * kMiB);
   Ledger::Buffer* large = ledger.allocate(6 * kMiB);
   ledger.free(small);
@@ -94,7 +95,7 @@ TEST(Ledger, ReusesTheSmallestCachedBufferThatHoldsIt) {  // get_free_buffer: lo
 }
 
 TEST(Ledger, ASmallRequestIsNotServedFromTheLargePool) {  // get_pool
-  Ledger ledger(kMac, 1.7, 1.4);
+  Ledger ledger(kLargeMac, 1.7, 1.4);
   Ledger::Buffer* large = ledger.allocate(2 * kMiB);
   ledger.free(large);
   Ledger::Buffer* small = ledger.allocate(kMiB);
@@ -103,7 +104,7 @@ TEST(Ledger, ASmallRequestIsNotServedFromTheLargePool) {  // get_pool
 }
 
 TEST(Ledger, ABufferTooLargeByOver32MiBIsNotReused) {  // get_free_buffer: size <= params.size() + kLargeHeap
-  Ledger ledger(kMac, 1.7, 1.4);
+  Ledger ledger(kLargeMac, 1.7, 1.4);
   Ledger::Buffer* buffer = ledger.allocate(600 * kMiB);
   ledger.free(buffer);
   Ledger::Buffer* close = ledger.allocate(568 * kMiB);
@@ -117,7 +118,7 @@ TEST(Ledger, ABufferTooLargeByOver32MiBIsNotReused) {  // get_free_buffer: size 
 }
 
 TEST(Ledger, RoomInAHeapGoesBeforeAnOversizedBuffer) {  // get_free_buffer: heaps.lower_bound
-  Ledger ledger(kMac, 1.7, 1.4);
+  Ledger ledger(kLargeMac, 1.7, 1.4);
   Ledger::Buffer* keeps_the_heap = ledger.allocate(20 * kMiB);
   Ledger::Buffer* oversized = ledger.allocate(600 * kMiB);
   ledger.free(oversized);
@@ -129,7 +130,7 @@ TEST(Ledger, RoomInAHeapGoesBeforeAnOversizedBuffer) {  // get_free_buffer: heap
 }
 
 TEST(Ledger, EmptyCacheKeepsHeapsThatAreInUse) {  // release_buffer: n_buffers == 0
-  Ledger ledger(kMac, 1.7, 1.4);
+  Ledger ledger(kLargeMac, 1.7, 1.4);
   Ledger::Buffer* stays = ledger.allocate(kKiB);
   ledger.free(ledger.allocate(2 * kKiB));
   ledger.free(ledger.allocate(40 * kMiB));
@@ -217,7 +218,7 @@ TEST(Ledger, WithoutALowWatermarkNothingIsCollected) {  // getLowWatermarkValue:
 TEST(Ledger, BadRatiosAreRefused) {  // setHighWatermarkRatio, setLowWatermarkRatio
   auto text_of = [](double high, double low) -> std::string {
     try {
-      Ledger ledger(kMac, high, low);
+      Ledger ledger(kLargeMac, high, low);
       return "";
     } catch (const std::invalid_argument& error) {
       return error.what();
@@ -228,7 +229,7 @@ TEST(Ledger, BadRatiosAreRefused) {  // setHighWatermarkRatio, setLowWatermarkRa
   EXPECT_EQ(text_of(1.0, 1.4), "invalid low watermark ratio 1.4");
   EXPECT_EQ(text_of(0.0, 2.0), "") << "without a high watermark, the low one may go up to 2";
   EXPECT_EQ(text_of(0.0, 2.5), "invalid low watermark ratio 2.5");
-  Ledger ledger(kMac, 1.7, 1.4);
+  Ledger ledger(kLargeMac, 1.7, 1.4);
   ledger.set_high_watermark(0.5);  // set_per_process_memory_fraction does not look at the low one
   EXPECT_EQ(ledger.high_limit(), 5 * kGiB);
   EXPECT_EQ(ledger.low_limit(), 14 * kGiB);
@@ -238,8 +239,8 @@ TEST(Ledger, TellsWhatItIsAskedToTell) {  // DebugVerbosity
   std::vector<std::string> lines;
   auto tell = [&lines](const std::string& line) { lines.push_back(line); };
   {
-    Ledger ledger(kMac, 1.7, 0.0, Ledger::kProfiling | Ledger::kAllocations | Ledger::kRecycles | Ledger::kReleases,
-                  tell);
+    Ledger ledger(kLargeMac, 1.7, 0.0,
+                  Ledger::kProfiling | Ledger::kAllocations | Ledger::kRecycles | Ledger::kReleases, tell);
     ledger.free(ledger.allocate(3000));
     ledger.free(ledger.allocate(2900));
     ledger.release_cached();
@@ -258,7 +259,7 @@ TEST(Ledger, TellsWhatItIsAskedToTell) {  // DebugVerbosity
   EXPECT_EQ(lines, expected);
   lines.clear();
   {
-    Ledger ledger(kMac, 1.7, 1.4, Ledger::kAllocations | Ledger::kLargeOnly, tell);
+    Ledger ledger(kLargeMac, 1.7, 1.4, Ledger::kAllocations | Ledger::kLargeOnly, tell);
     ledger.free(ledger.allocate(3000));
     EXPECT_EQ(lines.size(), 1U) << "heaps are told of, small buffers are not";
   }

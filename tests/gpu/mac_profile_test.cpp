@@ -10,7 +10,7 @@
 namespace anymps::gpu {
 namespace {
 
-constexpr double kMiB = 1024.0 * 1024;
+constexpr double kBytesInMiB = 1024.0 * 1024;
 constexpr MacosVersion kSonoma{14, 5};
 
 std::string refusal_of(std::string_view mac, std::string_view macos = "") {
@@ -33,12 +33,12 @@ TEST(MacProfile, WorkingSetsAreTheReportedOnes) {
       {"m2-8gb", kSonoma, 5461.34, 0.01},       {"m1-16gb", kSonoma, 10922.67, 0.01},
       {"m2max-32gb", kSonoma, 21845.34, 0.01},  {"m1max-64gb", kSonoma, 49152, 0},
       {"m2max-96gb", kSonoma, 73728, 0},        {"m4max-128gb", {26, 0}, 107.52 * 1024, 0.1},
-      {"m1-16gb", {26, 0}, 11.84 * 1024, 0.02}, {"m4pro-48gb", {26, 2}, 40200.90e6 / kMiB, 0.01},
+      {"m1-16gb", {26, 0}, 11.84 * 1024, 0.02}, {"m4pro-48gb", {26, 2}, 40200.90e6 / kBytesInMiB, 0.01},
   };
   for (const auto& row : reported) {
     const auto mac = find_mac(row.mac);
     ASSERT_TRUE(mac) << row.mac;
-    EXPECT_NEAR(mac->working_set(row.macos).value / kMiB, row.mebibytes, row.precision) << row.mac;
+    EXPECT_NEAR(mac->working_set(row.macos).value / kBytesInMiB, row.mebibytes, row.precision) << row.mac;
   }
 }
 
@@ -63,7 +63,7 @@ TEST(MacProfile, EveryFigureIsThereAndHasASource) {
     EXPECT_LT(mac.working_set_from_26.value, mac.memory.value) << mac.name;
     EXPECT_LE(mac.working_set_before_26.value, mac.working_set_from_26.value) << mac.name;
     // The name says the memory.
-    const std::string gigabytes = std::to_string(std::llround(mac.memory.value / kMiB / 1024)) + "gb";
+    const std::string gigabytes = std::to_string(std::llround(mac.memory.value / kBytesInMiB / 1024)) + "gb";
     EXPECT_TRUE(std::string(mac.name).ends_with("-" + gigabytes)) << mac.name;
   }
   for (const char* name : {"m1-8gb", "m1-16gb", "m2-8gb", "m3pro-36gb", "m4max-128gb", "m3ultra-512gb", "m5-16gb"}) {

@@ -5,13 +5,13 @@
 #include <fstream>
 #include <string>
 
+#include "memory_samples.h"
 #include "scratch_folder.h"
 
 namespace anymps::gpu {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 // A tree of files as the system's own.
 class MachineMemory : public testing::Test {

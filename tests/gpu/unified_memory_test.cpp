@@ -10,19 +10,18 @@
 #include <thread>
 #include <vector>
 
+#include "memory_samples.h"
+
 namespace anymps::gpu {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-constexpr std::size_t kRange = std::size_t{64} << 30;
-constexpr Ledger::Mac kMac{.working_set = 2048 * kMiB, .max_buffer = 1536 * kMiB};
+constexpr std::size_t kUnifiedRange = std::size_t{64} << 30;
 
-std::size_t plenty() { return std::size_t{1} << 40; }
 std::size_t rounded(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 TEST(UnifiedMemory, ATemporaryStandsInTheBooksOnceItIsAdopted) {
-  Ledger ledger(kMac, 1.7, 1.4);
-  Heap heap(kRange, plenty);
+  Ledger ledger(kSmallMac, 1.7, 1.4);
+  Heap heap(kUnifiedRange, plenty);
   UnifiedMemory memory(ledger, heap);
   void* block = memory.allocate_temporary(5000);
   EXPECT_EQ(ledger.allocated_bytes(), 0U);
@@ -36,8 +35,8 @@ TEST(UnifiedMemory, ATemporaryStandsInTheBooksOnceItIsAdopted) {
 }
 
 TEST(UnifiedMemory, ATemporaryThatTheMacHasNoRoomForStaysOne) {
-  Ledger ledger(kMac, 0.01, 0.0);
-  Heap heap(kRange, plenty);
+  Ledger ledger(kSmallMac, 0.01, 0.0);
+  Heap heap(kUnifiedRange, plenty);
   UnifiedMemory memory(ledger, heap);
   void* block = memory.allocate_temporary(100 * kMiB);
   EXPECT_THROW(memory.adopt(block), OutOfMemory);
@@ -47,8 +46,8 @@ TEST(UnifiedMemory, ATemporaryThatTheMacHasNoRoomForStaysOne) {
 }
 
 TEST(UnifiedMemory, SaysWhoseLimitItWas) {
-  Ledger ledger(kMac, 1.7, 1.4);
-  Heap heap(kRange, [] { return 10 * kMiB; });
+  Ledger ledger(kSmallMac, 1.7, 1.4);
+  Heap heap(kUnifiedRange, [] { return 10 * kMiB; });
   UnifiedMemory memory(ledger, heap);
   try {
     memory.allocate(100 * kMiB);
@@ -63,8 +62,8 @@ TEST(UnifiedMemory, SaysWhoseLimitItWas) {
 }
 
 TEST(UnifiedMemory, GoesOnAfterTenThousandRefusals) {
-  Ledger ledger(kMac, 0.5, 0.0);
-  Heap heap(kRange, plenty);
+  Ledger ledger(kSmallMac, 0.5, 0.0);
+  Heap heap(kUnifiedRange, plenty);
   UnifiedMemory memory(ledger, heap);
   void* kept = memory.allocate(1000);
   for (int i = 0; i < 10000; ++i) {
@@ -124,20 +123,27 @@ std::size_t draw_size(std::mt19937_64& random) {
   return 1 + random() % (std::size_t{1} << bits);
 }
 
+#ifdef __SANITIZE_THREAD__
+// There is one thread, so ThreadSanitizer has nothing to see, and takes a minute and more for a million.
+constexpr int kOperations = 20'000;
+#else
+constexpr int kOperations = 1'000'000;
+#endif
+
 // Random sequences against the model: nothing overlaps, nothing leaks, what was written is still there, and the
 // counters are exact. Failure of a mapping is injected by a machine that has nothing left for a while.
 TEST(UnifiedMemory, HoldsAgainstAModelForAMillionOperations) {
-  Ledger ledger(kMac, 1.7, 1.4);
+  Ledger ledger(kSmallMac, 1.7, 1.4);
   std::mt19937_64 random(20261115);
   std::uint64_t mappings = 0;
   std::uint64_t failing = 3;
-  Heap heap(kRange, [&]() -> std::size_t { return (++mappings / 4) % failing == 0 ? 0 : std::size_t{2} << 30; });
+  Heap heap(kUnifiedRange, [&]() -> std::size_t { return (++mappings / 4) % failing == 0 ? 0 : std::size_t{2} << 30; });
   UnifiedMemory memory(ledger, heap);
   Model model;
   std::vector<void*> tensors;
   std::size_t refused = 0;
   std::size_t lows = 0;
-  for (int i = 0; i < 1'000'000; ++i) {
+  for (int i = 0; i < kOperations; ++i) {
     const std::uint64_t dice = random() % 1000;
     if (dice < 480) {
       const std::size_t bytes = draw_size(random);
@@ -187,7 +193,7 @@ TEST(UnifiedMemory, HoldsAgainstAModelForAMillionOperations) {
 
 // Buffers in use never overlap in the Mac's heaps either.
 TEST(Ledger, BuffersDoNotOverlapInTheirHeaps) {
-  Ledger ledger(kMac, 1.7, 0.5);
+  Ledger ledger(kSmallMac, 1.7, 0.5);
   std::mt19937_64 random(4);
   std::map<std::pair<std::uint64_t, std::size_t>, std::pair<std::size_t, Ledger::Buffer*>> out;
   std::size_t allocated = 0;
@@ -224,8 +230,8 @@ TEST(Ledger, BuffersDoNotOverlapInTheirHeaps) {
 }
 
 TEST(UnifiedMemory, ThreadsTakeFreeAndEmptyAtOnce) {
-  Ledger ledger(kMac, 1.7, 1.4);
-  Heap heap(kRange, plenty);
+  Ledger ledger(kSmallMac, 1.7, 1.4);
+  Heap heap(kUnifiedRange, plenty);
   UnifiedMemory memory(ledger, heap);
   constexpr int kThreads = 4;
   // Each thread frees what another one took.

@@ -9,7 +9,7 @@ namespace {
 
 using gpu::TraceKind;
 
-std::vector<Finding> findings_of(const std::vector<TraceFile>& traces) {
+std::vector<Finding> recorded_in(const std::vector<TraceFile>& traces) {
   std::vector<std::string> caveats;
   return recorded_findings(traces, caveats);
 }
@@ -18,7 +18,7 @@ TEST(CheckFindings, ProcessesAreAddedUp) {
   TraceFile trace;
   trace.tallies.push_back(check_tally(TraceKind::kFinding, "repeated-copy\tx", "a.py:3", 2, 100));
   trace.tallies.push_back(check_tally(TraceKind::kFinding, "repeated-copy\tx", "a.py:4", 1, 100));
-  const auto findings = findings_of({trace, trace});
+  const auto findings = recorded_in({trace, trace});
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].subject, "x");
   EXPECT_EQ(findings[0].site, (SourceSite{"a.py", 3}));
@@ -40,7 +40,7 @@ TEST(CheckFindings, OlderKindsHaveRules) {
   trace.tallies.push_back(check_tally(TraceKind::kFallback, "aten::_linalg_eigh", "a.py:1", 3, 4096));
   trace.tallies.push_back(check_tally(TraceKind::kFloat64, "to", "a.py:2"));
   trace.tallies.push_back(check_tally(TraceKind::kOutOfMemory, "", "a.py:3", 1, 5));
-  const auto findings = findings_of({trace});
+  const auto findings = recorded_in({trace});
   ASSERT_NE(find_rule(findings, "fallback-operator"), nullptr);
   EXPECT_EQ(find_rule(findings, "fallback-operator")->total, 4096U);
   EXPECT_NE(find_rule(findings, "float64-refused"), nullptr);
@@ -51,7 +51,7 @@ TEST(CheckFindings, AWaitIsFoundWhereItComesOftenAndInTheLoop) {
   const auto waits = [](std::uint64_t count, std::size_t steps, const char* name = "item") {
     TraceFile trace = stepping(steps, [](std::size_t) { return 0; });
     trace.tallies.push_back(check_tally(TraceKind::kSync, name, "a.py:5", count));
-    return find_rule(findings_of({trace}), "synchronisation") != nullptr;
+    return find_rule(recorded_in({trace}), "synchronisation") != nullptr;
   };
   EXPECT_TRUE(waits(8, 0));
   EXPECT_FALSE(waits(7, 0));
@@ -73,7 +73,7 @@ std::vector<Finding> waiting(std::size_t every, std::size_t times) {
   }
   trace.records = records;
   trace.tallies.push_back(check_tally(TraceKind::kSync, "copy to cpu", "a.py:5", 20 / every * times));
-  return findings_of({trace});
+  return recorded_in({trace});
 }
 
 TEST(CheckFindings, ACheckpointIsOneWaitHoweverManyTensorsItHas) {
@@ -88,7 +88,7 @@ TEST(CheckFindings, TheWaitsOfALineAreOneFinding) {
   trace.tallies.push_back(check_tally(TraceKind::kSync, "item", "a.py:5", 4, 10));
   trace.tallies.push_back(check_tally(TraceKind::kSync, "copy to cpu", "a.py:5", 4, 10));
   trace.tallies.push_back(check_tally(TraceKind::kSync, "item", "", 100));
-  const auto findings = findings_of({trace});
+  const auto findings = recorded_in({trace});
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].subject, "copy to cpu, item");
   EXPECT_EQ(findings[0].count, 8U);

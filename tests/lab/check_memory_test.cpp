@@ -9,12 +9,12 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-std::vector<Finding> findings_of(const std::vector<TraceFile>& traces) {
+std::vector<Finding> memory_findings_of(const std::vector<TraceFile>& traces) {
   return memory_findings(traces, check_memory(traces));
 }
 
 bool grows(std::size_t steps, const std::function<std::uint64_t(std::size_t)>& bytes) {
-  return find_rule(findings_of({stepping(steps, bytes)}), "memory-growth") != nullptr;
+  return find_rule(memory_findings_of({stepping(steps, bytes)}), "memory-growth") != nullptr;
 }
 
 TEST(CheckMemory, WhatGrowsEachStepIsFound) {
@@ -43,7 +43,7 @@ TEST(CheckMemory, WhatDoesNotIsNot) {
 }
 
 TEST(CheckMemory, TheFindingSaysHowFast) {
-  const auto findings = findings_of({stepping(30, [](std::size_t i) { return 100 * kMiB + i * kMiB; })});
+  const auto findings = memory_findings_of({stepping(30, [](std::size_t i) { return 100 * kMiB + i * kMiB; })});
   const Finding* growth = find_rule(findings, "memory-growth");
   ASSERT_NE(growth, nullptr);
   EXPECT_EQ(growth->site, (SourceSite{"train.py", 9}));
@@ -53,7 +53,7 @@ TEST(CheckMemory, TheFindingSaysHowFast) {
 
 TEST(CheckMemory, EpochsGrowToo) {
   const TraceFile trace = stepping(6, [](std::size_t i) { return i * kMiB; }, gpu::TraceKind::kEpoch);
-  const auto findings = findings_of({trace});
+  const auto findings = memory_findings_of({trace});
   ASSERT_NE(find_rule(findings, "memory-growth"), nullptr);
   EXPECT_EQ(find_rule(findings, "memory-growth")->subject, "each epoch");
 }
@@ -68,9 +68,9 @@ TraceFile holding(std::uint64_t blocks, std::uint64_t driver) {
 }
 
 TEST(CheckMemory, IsHeldAgainstTheMac) {
-  EXPECT_TRUE(findings_of({holding(800 * kMiB, 850 * kMiB)}).empty());
-  EXPECT_NE(find_rule(findings_of({holding(900 * kMiB, 950 * kMiB)}), "memory-near-limit"), nullptr);
-  const auto beyond = findings_of({holding(1800 * kMiB, 1850 * kMiB)});
+  EXPECT_TRUE(memory_findings_of({holding(800 * kMiB, 850 * kMiB)}).empty());
+  EXPECT_NE(find_rule(memory_findings_of({holding(900 * kMiB, 950 * kMiB)}), "memory-near-limit"), nullptr);
+  const auto beyond = memory_findings_of({holding(1800 * kMiB, 1850 * kMiB)});
   EXPECT_NE(find_rule(beyond, "memory-does-not-fit"), nullptr);
   EXPECT_EQ(find_rule(beyond, "memory-near-limit"), nullptr) << "one finding says it";
 }
@@ -78,7 +78,7 @@ TEST(CheckMemory, IsHeldAgainstTheMac) {
 TEST(CheckMemory, TakingTheLimitAwayDoesNotMakeTheMacLarger) {
   TraceFile trace = holding(1800 * kMiB, 1850 * kMiB);
   trace.facts["limit"] = "0";
-  EXPECT_NE(find_rule(findings_of({trace}), "memory-does-not-fit"), nullptr);
+  EXPECT_NE(find_rule(memory_findings_of({trace}), "memory-does-not-fit"), nullptr);
 }
 
 TEST(CheckMemory, TheLargestProcessCounts) {
@@ -88,11 +88,11 @@ TEST(CheckMemory, TheLargestProcessCounts) {
 }
 
 TEST(CheckMemory, FragmentsAreWhatIsHeldFarBeyondTensors) {
-  EXPECT_EQ(find_rule(findings_of({holding(8 * kMiB, 40 * kMiB)}), "memory-fragmentation"), nullptr);
-  EXPECT_EQ(find_rule(findings_of({holding(600 * kMiB, 700 * kMiB)}), "memory-fragmentation"), nullptr);
+  EXPECT_EQ(find_rule(memory_findings_of({holding(8 * kMiB, 40 * kMiB)}), "memory-fragmentation"), nullptr);
+  EXPECT_EQ(find_rule(memory_findings_of({holding(600 * kMiB, 700 * kMiB)}), "memory-fragmentation"), nullptr);
   // One heap of 1 GiB, for a buffer of 20 MiB.
-  EXPECT_EQ(find_rule(findings_of({holding(20 * kMiB, 1064 * kMiB)}), "memory-fragmentation"), nullptr);
-  const auto findings = findings_of({holding(300 * kMiB, 2048 * kMiB)});
+  EXPECT_EQ(find_rule(memory_findings_of({holding(20 * kMiB, 1064 * kMiB)}), "memory-fragmentation"), nullptr);
+  const auto findings = memory_findings_of({holding(300 * kMiB, 2048 * kMiB)});
   ASSERT_NE(find_rule(findings, "memory-fragmentation"), nullptr);
   EXPECT_EQ(find_rule(findings, "memory-fragmentation")->total, 1748 * kMiB);
 }

@@ -21,13 +21,13 @@ TraceFile faulty(std::initializer_list<std::pair<const char*, std::uint64_t>> na
   return trace;
 }
 
-CheckReport report_of(std::vector<TraceFile> traces, CheckPolicy policy = {}, ChildResult result = {}) {
+CheckReport check_report_of(std::vector<TraceFile> traces, CheckPolicy policy = {}, ChildResult result = {}) {
   return check_report({{"python", "train.py"}, {}}, result, traces, policy);
 }
 
 TEST(CheckReport, TheSevereAndTheCostlyComeFirst) {
-  const CheckReport report =
-      report_of({faulty({{"float64-converted", 9}, {"repeated-copy", 1}, {"cuda-device", 0}, {"repeated-copy", 5}})});
+  const CheckReport report = check_report_of(
+      {faulty({{"float64-converted", 9}, {"repeated-copy", 1}, {"cuda-device", 0}, {"repeated-copy", 5}})});
   ASSERT_EQ(report.findings.size(), 4U);
   EXPECT_EQ(report.findings[0].rule->id, "cuda-device");
   EXPECT_EQ(report.findings[1].total, 5U);
@@ -39,19 +39,20 @@ TEST(CheckReport, TheSevereAndTheCostlyComeFirst) {
 }
 
 TEST(CheckReport, TheVerdictSaysWhatFails) {
-  EXPECT_EQ(report_of({faulty({})}).verdict(), "nothing found");
-  EXPECT_EQ(report_of({faulty({{"cuda-device", 0}})}).verdict(), "1 error: not ready for a Mac");
-  EXPECT_EQ(report_of({faulty({{"repeated-copy", 0}})}).verdict(), "1 warning: not at its best on a Mac");
-  EXPECT_EQ(report_of({faulty({{"float64-converted", 0}})}).verdict(), "1 note, nothing that fails the check");
-  EXPECT_TRUE(report_of({}).verdict().starts_with("nothing was checked"));
+  EXPECT_EQ(check_report_of({faulty({})}).verdict(), "nothing found");
+  EXPECT_EQ(check_report_of({faulty({{"cuda-device", 0}})}).verdict(), "1 error: not ready for a Mac");
+  EXPECT_EQ(check_report_of({faulty({{"repeated-copy", 0}})}).verdict(), "1 warning: not at its best on a Mac");
+  EXPECT_EQ(check_report_of({faulty({{"float64-converted", 0}})}).verdict(), "1 note, nothing that fails the check");
+  EXPECT_TRUE(check_report_of({}).verdict().starts_with("nothing was checked"));
   ChildResult killed;
   killed.signal = 9;
-  EXPECT_EQ(report_of({faulty({{"cuda-device", 0}})}, {}, killed).verdict(), "the command failed; 1 error until then");
+  EXPECT_EQ(check_report_of({faulty({{"cuda-device", 0}})}, {}, killed).verdict(),
+            "the command failed; 1 error until then");
 }
 
 TEST(CheckReport, WhatFailsIsThePolicys) {
   const auto fails = [](const char* name, CheckPolicy policy) {
-    return report_of({faulty({{name, 0}})}, policy).has_failures();
+    return check_report_of({faulty({{name, 0}})}, policy).has_failures();
   };
   EXPECT_TRUE(fails("repeated-copy", {false, Severity::kWarning}));
   EXPECT_FALSE(fails("repeated-copy", {false, Severity::kError}));
@@ -61,7 +62,7 @@ TEST(CheckReport, WhatFailsIsThePolicys) {
 }
 
 TEST(CheckScreen, ColoursAreForTerminals) {
-  const CheckReport report = report_of({faulty({{"cuda-device", 0}})});
+  const CheckReport report = check_report_of({faulty({{"cuda-device", 0}})});
   EXPECT_EQ(check_screen(report, {80, false}).find('\x1b'), std::string::npos);
   EXPECT_NE(check_screen(report, {80, true}).find("\x1b[31merror\x1b[0m"), std::string::npos);
 }
@@ -71,7 +72,7 @@ TEST(CheckScreen, ManyPlacesAreCut) {
   for (unsigned i = 1; i <= 13; ++i) {
     trace.tallies.push_back(check_tally(TraceKind::kFinding, "pin-memory", "missing.py:" + std::to_string(i)));
   }
-  const std::string screen = check_screen(report_of({trace}), {80, false});
+  const std::string screen = check_screen(check_report_of({trace}), {80, false});
   EXPECT_NE(screen.find("and 3 more places"), std::string::npos);
 }
 

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "lab/gibibyte.h"
+
 namespace anymps::lab {
 namespace {
-
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
 RunSummary run_out_of_memory() {
   RunSummary run;

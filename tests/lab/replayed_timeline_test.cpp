@@ -7,7 +7,7 @@ namespace {
 
 using gpu::TraceKind;
 
-TraceRecord record(TraceKind kind, std::uint64_t end_ns, std::uint64_t length_ns, std::uint32_t thread = 1) {
+TraceRecord record_of(TraceKind kind, std::uint64_t end_ns, std::uint64_t length_ns, std::uint32_t thread = 1) {
   TraceRecord made;
   made.kind = kind;
   made.time_ns = end_ns;
@@ -18,7 +18,7 @@ TraceRecord record(TraceKind kind, std::uint64_t end_ns, std::uint64_t length_ns
 
 TEST(ReplayedTimeline, IsNothingWithoutKernels) {
   TraceFile trace;
-  trace.records = {record(TraceKind::kSync, 100, 0), record(TraceKind::kCall, 200, 50)};
+  trace.records = {record_of(TraceKind::kSync, 100, 0), record_of(TraceKind::kCall, 200, 50)};
   const ReplayedTimeline timeline = replay(trace);
   EXPECT_EQ(timeline.kernels, 0U);
   EXPECT_EQ(timeline.host_seconds, 0);
@@ -29,8 +29,8 @@ TEST(ReplayedTimeline, IsNothingWithoutKernels) {
 // for a result at 20, and waits until 200.
 TEST(ReplayedTimeline, QueuesKernelsAndWaitsForThem) {
   TraceFile trace;
-  trace.records = {record(TraceKind::kOperator, 1100, 100), record(TraceKind::kOperator, 1210, 100),
-                   record(TraceKind::kSync, 1220, 0)};
+  trace.records = {record_of(TraceKind::kOperator, 1100, 100), record_of(TraceKind::kOperator, 1210, 100),
+                   record_of(TraceKind::kSync, 1220, 0)};
   const ReplayedTimeline timeline = replay(trace);
   EXPECT_EQ(timeline.kernels, 2U);
   EXPECT_EQ(timeline.waits, 1U);
@@ -44,8 +44,8 @@ TEST(ReplayedTimeline, QueuesKernelsAndWaitsForThem) {
 // A host that is slower than its device: nothing is queued, nobody waits.
 TEST(ReplayedTimeline, ASlowHostLeavesTheDeviceIdle) {
   TraceFile trace;
-  trace.records = {record(TraceKind::kShader, 1010, 10), record(TraceKind::kShader, 2010, 10),
-                   record(TraceKind::kSync, 3010, 0)};
+  trace.records = {record_of(TraceKind::kShader, 1010, 10), record_of(TraceKind::kShader, 2010, 10),
+                   record_of(TraceKind::kSync, 3010, 0)};
   const ReplayedTimeline timeline = replay(trace);
   EXPECT_EQ(timeline.queued_seconds, 0);
   EXPECT_EQ(timeline.waited_seconds, 0);

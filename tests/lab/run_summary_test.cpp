@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "check_traces.h"
+#include "lab/has_text.h"
 #include "lab/summary_screen.h"
 
 namespace anymps::lab {
@@ -40,7 +41,7 @@ TraceFile training(std::uint32_t pid, std::uint64_t steps, std::uint64_t millise
   return trace;
 }
 
-RunReport report_of(std::vector<TraceFile> traces) {
+RunReport run_report_of(std::vector<TraceFile> traces) {
   RunReport report;
   report.run = summarise({{"python", "train.py"}, {}}, {}, traces);
   return report;
@@ -50,12 +51,10 @@ std::string screen_of(const RunReport& report, std::size_t width = 80) {
   return summary_screen(report, {width, false});
 }
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 TEST(RunSummary, TheRateIsTheMedianWithoutTheFirstStep) {
   TraceFile trace = training(1, 101, 10);
   trace.records[50].b = 9'000'000'000;  // one pause does not move it
-  const RunSummary run = report_of({trace}).run;
+  const RunSummary run = run_report_of({trace}).run;
   ASSERT_EQ(run.steps.size(), 1U);
   EXPECT_EQ(run.steps[0].count, 101U);
   EXPECT_EQ(run.steps[0].intervals, 100U);
@@ -66,22 +65,22 @@ TEST(RunSummary, TheRateIsTheMedianWithoutTheFirstStep) {
 TEST(RunSummary, AChosenMacIsNamed) {
   TraceFile trace = training(1, 20, 10);
   trace.facts["device"] = "Apple M2 (anymps)";
-  EXPECT_FALSE(has(screen_of(report_of({trace})), " as "));
+  EXPECT_FALSE(has(screen_of(run_report_of({trace})), " as "));
   trace.facts["mac"] = "m2-8gb";
   trace.facts["macos"] = "14.5";
-  EXPECT_TRUE(has(screen_of(report_of({trace})), "Apple M2 (anymps) as m2-8gb, macOS 14.5, torch"));
+  EXPECT_TRUE(has(screen_of(run_report_of({trace})), "Apple M2 (anymps) as m2-8gb, macOS 14.5, torch"));
 }
 
 TEST(RunSummary, CountsComeFromTheTalliesNotFromTheRing) {
   TraceFile trace = training(1, 50, 10);
   trace.tallies[0].count = 1'000'000;
-  EXPECT_EQ(report_of({trace}).run.steps[0].count, 1'000'000U);
+  EXPECT_EQ(run_report_of({trace}).run.steps[0].count, 1'000'000U);
 }
 
 TEST(RunSummary, WhatTheScriptCallsAStepGoesFirst) {
   TraceFile trace = training(1, 50, 10);
   trace.tallies.push_back(tally(TraceKind::kStep, "step", "train.py:20", 5));
-  const RunSummary run = report_of({trace}).run;
+  const RunSummary run = run_report_of({trace}).run;
   ASSERT_EQ(run.steps.size(), 2U);
   EXPECT_EQ(run.steps[0].name, "step");
 }
@@ -94,7 +93,7 @@ TEST(RunSummary, ProcessesAddUpTheirEventsButNotTheirSteps) {
     trace->tallies.push_back(tally(TraceKind::kFallback, "aten::lu", "train.py:6", 1));
   }
   second.peak_driver_bytes = 600U << 20;
-  const RunSummary run = report_of({first, second}).run;
+  const RunSummary run = run_report_of({first, second}).run;
   EXPECT_EQ(run.processes, 2U);
   EXPECT_EQ(run.steps[0].count, 50U);
   EXPECT_EQ(total_of(run.synchronisations), 6U);
@@ -106,16 +105,16 @@ TEST(RunSummary, ProcessesAddUpTheirEventsButNotTheirSteps) {
 TEST(RunSummary, AnUnreadableTraceIsACaveatNotAProcess) {
   TraceFile broken;
   broken.error = "it is broken";
-  const RunReport report = report_of({broken, training(1, 3, 10)});
+  const RunReport report = run_report_of({broken, training(1, 3, 10)});
   EXPECT_EQ(report.run.processes, 1U);
   EXPECT_TRUE(has(screen_of(report), "it is broken"));
 }
 
 TEST(RunSummary, ComparesWithTheOtherRun) {
-  RunReport report = report_of({training(1, 50, 10)});
+  RunReport report = run_report_of({training(1, 50, 10)});
   EXPECT_FALSE(report.speed_ratio());
   report.versus_arguments = "--device cpu";
-  report.versus = report_of({training(2, 50, 15)}).run;
+  report.versus = run_report_of({training(2, 50, 15)}).run;
   ASSERT_TRUE(report.speed_ratio());
   EXPECT_NEAR(*report.speed_ratio(), 1.5, 1e-9);
   EXPECT_TRUE(has(screen_of(report), "1.50 times as fast"));
@@ -125,7 +124,7 @@ TEST(RunSummary, ComparesWithTheOtherRun) {
 }
 
 TEST(RunSummary, JsonHoldsAllOfIt) {
-  RunReport report = report_of({training(1, 50, 10)});
+  RunReport report = run_report_of({training(1, 50, 10)});
   const nlohmann::json alone = to_json(report);
   EXPECT_EQ(alone["run"]["steps"][0]["per_second"], 100.0);
   EXPECT_EQ(alone["run"]["memory"]["limit_bytes"], 1073741824);
@@ -141,7 +140,7 @@ TEST(SummaryScreen, ShowsEachFigure) {
   TraceFile trace = training(1, 2001, 10);
   trace.tallies.push_back(tally(TraceKind::kSync, "item", "train.py:5", 1234));
   trace.tallies.push_back(tally(TraceKind::kFloat64, "aten::to", "", 1));
-  const std::string screen = screen_of(report_of({trace}));
+  const std::string screen = screen_of(run_report_of({trace}));
   for (const char* part :
        {"100.0 steps/s", "2,001 steps", "2 s after torch", "mps, torch 2.13.0", "256.0 MiB", "512.0 MiB",
         "50.0 % of the limit of 1.0 GiB", "1,234  item  train.py:5", "aten::to  (no Python line)"}) {
@@ -153,17 +152,17 @@ TEST(SummaryScreen, ShowsEachFigure) {
 TEST(SummaryScreen, SaysWhenThereIsNothingToSay) {
   TraceFile idle = training(1, 0, 0);
   idle.tallies.clear();
-  EXPECT_TRUE(has(screen_of(report_of({idle})), "no steps"));
-  EXPECT_TRUE(has(screen_of(report_of({})), "no process of this run loaded the mps device"));
-  EXPECT_TRUE(has(screen_of(report_of({training(1, 1, 0)})), "too few for a rate"));
+  EXPECT_TRUE(has(screen_of(run_report_of({idle})), "no steps"));
+  EXPECT_TRUE(has(screen_of(run_report_of({})), "no process of this run loaded the mps device"));
+  EXPECT_TRUE(has(screen_of(run_report_of({training(1, 1, 0)})), "too few for a rate"));
 }
 
 TEST(SummaryScreen, WarnsOfARateThatWavers) {
   TraceFile wavering = training(1, 101, 10);
   for (std::size_t i = 1; i < 101; i += 2) wavering.records[i].b *= 3;
-  EXPECT_TRUE(has(screen_of(report_of({wavering})), "do not rely on it"));
-  EXPECT_TRUE(has(screen_of(report_of({training(1, 5, 10)})), "do not rely on it"));
-  EXPECT_FALSE(has(screen_of(report_of({training(1, 101, 10)})), "do not rely on it"));
+  EXPECT_TRUE(has(screen_of(run_report_of({wavering})), "do not rely on it"));
+  EXPECT_TRUE(has(screen_of(run_report_of({training(1, 5, 10)})), "do not rely on it"));
+  EXPECT_FALSE(has(screen_of(run_report_of({training(1, 101, 10)})), "do not rely on it"));
 }
 
 TEST(SummaryScreen, FitsItsWidthWhateverTheNames) {
@@ -174,7 +173,7 @@ TEST(SummaryScreen, FitsItsWidthWhateverTheNames) {
                                   "/very/long/" + std::string(200, 'p') + "/träin.py:" + std::to_string(i), 10));
   }
   for (const std::size_t width : {20U, 60U, 80U, 100U, 500U}) {
-    const std::string screen = screen_of(report_of({trace}), width);
+    const std::string screen = screen_of(run_report_of({trace}), width);
     std::size_t column = 0;
     std::size_t widest = 0;
     for (const char c : screen) {
@@ -189,13 +188,13 @@ TEST(SummaryScreen, FitsItsWidthWhateverTheNames) {
 }
 
 TEST(SummaryScreen, IsColouredOnlyWhenAsked) {
-  const RunReport report = report_of({training(1, 100, 10)});
+  const RunReport report = run_report_of({training(1, 100, 10)});
   EXPECT_FALSE(has(summary_screen(report, {80, false}), "\x1b["));
   EXPECT_TRUE(has(summary_screen(report, {80, true}), "\x1b["));
 }
 
 TEST(SummaryScreen, NamesTheSignal) {
-  RunReport report = report_of({training(1, 100, 10)});
+  RunReport report = run_report_of({training(1, 100, 10)});
   report.run.signal = 9;
   report.run.status = 137;
   EXPECT_TRUE(has(screen_of(report), "by SIGKILL (status 137)")) << screen_of(report);

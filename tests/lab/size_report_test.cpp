@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "lab/gibibyte.h"
 #include "lab/size_html.h"
 #include "lab/size_screen.h"
 
 namespace anymps::lab {
 namespace {
 
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 constexpr gpu::MacosVersion kMacos{14, 5};
 
 gpu::MacProfile mac(const char* name) { return *gpu::find_mac(name); }

@@ -30,7 +30,7 @@ std::vector<double> numbers(const std::string& text, const std::optional<Element
   return numbers(buffer_of(text, type, 0, 0));
 }
 
-std::string refusal_of(const std::string& text, const std::optional<ElementType>& type = kFloat) {
+std::string buffer_refusal(const std::string& text, const std::optional<ElementType>& type = kFloat) {
   try {
     buffer_of(text, type, 0, 0);
   } catch (const RequestError& error) {
@@ -73,13 +73,13 @@ TEST(BufferText, TakesNumbers) {
 }
 
 TEST(BufferText, RefusesWhatIsNoNumberOfTheType) {
-  EXPECT_EQ(refusal_of("3x"), "`3x` is no value of float");
-  EXPECT_EQ(refusal_of("1,,2"), "`` is no value of float");
-  EXPECT_EQ(refusal_of("256", ElementType{Scalar::kU8}), "`256` is no value of uchar");
-  EXPECT_EQ(refusal_of("-129", ElementType{Scalar::kI8}), "`-129` is no value of char");
-  EXPECT_EQ(refusal_of("1.5", ElementType{Scalar::kI32}), "`1.5` is no value of int");
-  EXPECT_EQ(refusal_of("-1", ElementType{Scalar::kU32}), "`-1` is no value of uint");
-  EXPECT_EQ(refusal_of("1,2,3", element_type("int2")), "`1,2,3` has 3 numbers; int2 takes 2 each");
+  EXPECT_EQ(buffer_refusal("3x"), "`3x` is no value of float");
+  EXPECT_EQ(buffer_refusal("1,,2"), "`` is no value of float");
+  EXPECT_EQ(buffer_refusal("256", ElementType{Scalar::kU8}), "`256` is no value of uchar");
+  EXPECT_EQ(buffer_refusal("-129", ElementType{Scalar::kI8}), "`-129` is no value of char");
+  EXPECT_EQ(buffer_refusal("1.5", ElementType{Scalar::kI32}), "`1.5` is no value of int");
+  EXPECT_EQ(buffer_refusal("-1", ElementType{Scalar::kU32}), "`-1` is no value of uint");
+  EXPECT_EQ(buffer_refusal("1,2,3", element_type("int2")), "`1,2,3` has 3 numbers; int2 takes 2 each");
 }
 
 TEST(BufferText, Fills) {
@@ -90,11 +90,11 @@ TEST(BufferText, Fills) {
   EXPECT_EQ(numbers(buffer_of("half:iota:3", kFloat, 0, 0)).back(), 2);
   EXPECT_EQ(buffer_of("half:iota:3", kFloat, 0, 0).memory.size(), 6U);
   for (const char* text : {"zeros:0", "zeros:", "zeros:-1", "zeros:4294967296", "ones:1e3"}) {
-    EXPECT_NE(refusal_of(text).find("a number of elements from 1 to 536870912 belongs behind the colon"),
+    EXPECT_NE(buffer_refusal(text).find("a number of elements from 1 to 536870912 belongs behind the colon"),
               std::string::npos)
         << text;
   }
-  EXPECT_NE(refusal_of("twos:3").find("there are zeros:N"), std::string::npos);
+  EXPECT_NE(buffer_refusal("twos:3").find("there are zeros:N"), std::string::npos);
 }
 
 TEST(BufferText, RandomNumbersFollowTheSeed) {
@@ -123,7 +123,7 @@ TEST(BufferText, JoinsMembersOfAStructWhereTheirAlignmentPutsThem) {
 }
 
 TEST(BufferText, AsksForATypeWhereThereIsNone) {
-  EXPECT_NE(refusal_of("1,2", std::nullopt).find("say of which type it is, such as float:1,2"), std::string::npos);
+  EXPECT_NE(buffer_refusal("1,2", std::nullopt).find("say of which type it is, such as float:1,2"), std::string::npos);
   EXPECT_EQ(numbers("int:1,2", std::nullopt), (std::vector<double>{1, 2}));
 }
 
@@ -197,13 +197,13 @@ TEST_F(Npy, RefusesTheRest) {
 
 TEST_F(Npy, AFileOfAnotherTypeIsRefused) {
   const std::string file = written("{'descr': '<i4', 'fortran_order': False, 'shape': (2, ), }", 8);
-  EXPECT_EQ(metal::refusal_of("@" + file),
+  EXPECT_EQ(buffer_refusal("@" + file),
             file + ": it holds int; float is asked for (to pass it as it is: int:@" + file + ")");
   EXPECT_EQ(numbers("int:@" + file), (std::vector<double>{0, 0}));
-  EXPECT_NE(metal::refusal_of("int3:@" + file).find("2 numbers are no whole number of elements; int3 is asked for"),
+  EXPECT_NE(buffer_refusal("int3:@" + file).find("2 numbers are no whole number of elements; int3 is asked for"),
             std::string::npos);
   write_bytes(path("x.bin"), std::span(AlignedBytes(std::vector<std::byte>(6)).bytes()));
-  EXPECT_NE(metal::refusal_of("@" + path("x.bin")).find("6 bytes are no whole number of elements"), std::string::npos);
+  EXPECT_NE(buffer_refusal("@" + path("x.bin")).find("6 bytes are no whole number of elements"), std::string::npos);
   EXPECT_EQ(numbers("half:@" + path("x.bin")), (std::vector<double>{0, 0, 0}));
 }
 

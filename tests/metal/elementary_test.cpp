@@ -20,8 +20,8 @@ using testing::OwnedFunction;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-std::vector<float> run(const AirText& air, std::vector<float>& x, std::vector<float>& y,
-                       const lower::LoweringOptions& options) {
+std::vector<float> run_floats(const AirText& air, std::vector<float>& x, std::vector<float>& y,
+                              const lower::LoweringOptions& options) {
   const OwnedFunction function(air);
   std::vector<float> out(x.size());
   Launch launch;
@@ -36,7 +36,7 @@ std::vector<float> outputs_of(const std::string& name, std::vector<float>& in,
                               const lower::LoweringOptions& options = {}) {
   const std::string function = "@air." + name + ".f32(float";
   const AirText air = testing::unary("declare float " + function + ")", "  %y = call float " + function + " %x)\n");
-  return run(air, in, in, options);
+  return run_floats(air, in, in, options);
 }
 
 AirText of_two(const std::string& name) {
@@ -200,7 +200,7 @@ class ElementaryOfTwo : public ::testing::TestWithParam<FunctionOfTwo> {
 
 TEST_P(ElementaryOfTwo, IsClose) {
   Pairs in = numbers();
-  const std::vector<float> out = run(of_two(GetParam().name), in.x, in.y, {});
+  const std::vector<float> out = run_floats(of_two(GetParam().name), in.x, in.y, {});
   double worst = 0;
   std::size_t where = 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -216,7 +216,7 @@ TEST_P(ElementaryOfTwo, IsClose) {
 
 TEST_P(ElementaryOfTwo, HasThePeculiaritiesOfC) {
   Pairs in = special();
-  const std::vector<float> out = run(of_two(GetParam().name), in.x, in.y, {});
+  const std::vector<float> out = run_floats(of_two(GetParam().name), in.x, in.y, {});
   for (std::size_t i = 0; i < out.size(); ++i) {
     const float truth = GetParam().c(in.x[i], in.y[i]);
     EXPECT_LE(error_of(out[i], truth), GetParam().most) << in.x[i] << ", " << in.y[i] << " is " << out[i];
@@ -226,7 +226,7 @@ TEST_P(ElementaryOfTwo, HasThePeculiaritiesOfC) {
 TEST_P(ElementaryOfTwo, TakesDenormalsForZero) {
   Pairs in = special();
   const auto flushed = [](float x) { return std::fabs(x) < 0x1p-126F ? std::copysign(0.0F, x) : x; };
-  const std::vector<float> out = run(of_two(GetParam().name).without_denormals(), in.x, in.y, {});
+  const std::vector<float> out = run_floats(of_two(GetParam().name).without_denormals(), in.x, in.y, {});
   for (std::size_t i = 0; i < out.size(); ++i) {
     const float truth = flushed(GetParam().c(flushed(in.x[i]), flushed(in.y[i])));
     EXPECT_LE(error_of(out[i], truth), GetParam().most) << in.x[i] << ", " << in.y[i] << " is " << out[i];
@@ -237,9 +237,9 @@ TEST_P(ElementaryOfTwo, IsTheSameOnAllRoutes) {
   Pairs in = numbers();
   in.x.resize(256000);
   in.y.resize(in.x.size());
-  const std::vector<float> loop = run(of_two(GetParam().name), in.x, in.y, {});
+  const std::vector<float> loop = run_floats(of_two(GetParam().name), in.x, in.y, {});
   for (const lower::LoweringOptions& options : kOtherRoutes) {
-    const std::vector<float> other = run(of_two(GetParam().name), in.x, in.y, options);
+    const std::vector<float> other = run_floats(of_two(GetParam().name), in.x, in.y, options);
     for (std::size_t i = 0; i < other.size(); ++i) {
       ASSERT_EQ(bits_of(loop[i]), bits_of(other[i])) << in.x[i] << ", " << in.y[i];
     }
@@ -271,7 +271,7 @@ TEST_F(ElementaryOfTwo, PowersOfACountAreCloseAndHaveThePeculiarities) {
   }
   in.x.resize(in.x.size() / 256 * 256);
   in.y.resize(in.x.size());
-  const std::vector<float> out = run(air, in.x, in.y, {});
+  const std::vector<float> out = run_floats(air, in.x, in.y, {});
   double worst = 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
     // A product of a tiny number loses bits where the power does not.
@@ -281,7 +281,7 @@ TEST_F(ElementaryOfTwo, PowersOfACountAreCloseAndHaveThePeculiarities) {
   }
   EXPECT_LE(worst, 4.5);  // Metal allows 16
   for (const lower::LoweringOptions& options : kOtherRoutes) {
-    const std::vector<float> other = run(air, in.x, in.y, options);
+    const std::vector<float> other = run_floats(air, in.x, in.y, options);
     for (std::size_t i = 0; i < other.size(); ++i) {
       ASSERT_EQ(std::isnan(out[i]) ? 0 : bits_of(out[i]), std::isnan(other[i]) ? 0 : bits_of(other[i]))
           << in.x[i] << ", " << in.y[i];
@@ -311,8 +311,8 @@ TEST(ElementaryOfVectors, WritesSineAndCosineOfVectors) {
   %y = fsub float %s, %c
 )");
   for (const bool simd : {false, true}) {
-    const std::vector<float> out =
-        run(air, in, in, {.constants = {}, .simdgroups = simd ? lower::Simdgroups::kWhole : lower::Simdgroups::kNone});
+    const std::vector<float> out = run_floats(
+        air, in, in, {.constants = {}, .simdgroups = simd ? lower::Simdgroups::kWhole : lower::Simdgroups::kNone});
     for (std::size_t i = 0; i < in.size(); ++i) {
       const double x = in[i];
       ASSERT_NEAR(out[i], std::sin(2 * x) - std::cos(x), 3e-7) << in[i];

@@ -21,8 +21,8 @@ using testing::OwnedFunction;
 using testing::unary;
 
 // Runs "k" over `threads` in groups of `group` with these buffers, and returns the route it took.
-lower::Route run(const AirText& air, std::vector<void*> buffers, std::uint32_t threads, std::uint32_t group,
-                 const lower::LoweringOptions& options = {}) {
+lower::Route run_air(const AirText& air, std::vector<void*> buffers, std::uint32_t threads, std::uint32_t group,
+                     const lower::LoweringOptions& options = {}) {
   const OwnedFunction function(air);
   const auto pipeline = make_pipeline(function.entry, options);
   Launch launch;
@@ -40,7 +40,7 @@ std::vector<float> counting(std::size_t count) {
 TEST(Engine, APlainKernelIsALoopOverItsThreads) {
   std::vector<float> in = counting(1000);
   std::vector<float> out(1000, -1);
-  EXPECT_EQ(run(unary("", "  %y = fadd float %x, 1.0\n"), {out.data(), in.data()}, 1000, 256),
+  EXPECT_EQ(run_air(unary("", "  %y = fadd float %x, 1.0\n"), {out.data(), in.data()}, 1000, 256),
             lower::Route::kThreadLoop);
   for (std::size_t i = 0; i < 1000; ++i) ASSERT_EQ(out[i], in[i] + 1) << i;
 }
@@ -48,7 +48,7 @@ TEST(Engine, APlainKernelIsALoopOverItsThreads) {
 TEST(Engine, ThreadsBeyondTheGridDoNotRun) {
   std::vector<float> in = counting(300);
   std::vector<float> out(300, -1);
-  run(unary("", "  %y = fadd float %x, 1.0\n"), {out.data(), in.data()}, 259, 256);
+  run_air(unary("", "  %y = fadd float %x, 1.0\n"), {out.data(), in.data()}, 259, 256);
   EXPECT_EQ(out[258], 259);
   EXPECT_EQ(out[259], -1);
 }
@@ -63,7 +63,7 @@ TEST(Engine, ThreadgroupsAreAsDispatchedWhereAKernelCanTell) {
   ret void
 )");
   std::vector<std::uint32_t> out(10000);
-  run(air, {out.data()}, 10000, 10);
+  run_air(air, {out.data()}, 10000, 10);
   for (std::uint32_t i = 0; i < 10000; ++i) ASSERT_EQ(out[i], i / 10);
 }
 
@@ -77,7 +77,7 @@ TEST(Engine, EveryThreadOfAWideGridRunsOnce) {
   ret void
 )");
   std::vector<std::uint32_t> out(100001, 0);
-  run(air, {out.data()}, 100000, 10);
+  run_air(air, {out.data()}, 100000, 10);
   for (std::uint32_t i = 0; i < 100000; ++i) ASSERT_EQ(out[i], 1U) << i;
   EXPECT_EQ(out[100000], 0U);
 }
@@ -87,8 +87,8 @@ TEST(Engine, APlainKernelAsCoroutinesIsTheSame) {
   std::vector<float> loop(777);
   std::vector<float> coroutines(777);
   const AirText air = unary("declare float @air.sin.f32(float)", "  %y = call float @air.sin.f32(float %x)\n");
-  run(air, {loop.data(), in.data()}, 777, 128);
-  EXPECT_EQ(run(air, {coroutines.data(), in.data()}, 777, 128, {.constants = {}, .force_coroutines = true}),
+  run_air(air, {loop.data(), in.data()}, 777, 128);
+  EXPECT_EQ(run_air(air, {coroutines.data(), in.data()}, 777, 128, {.constants = {}, .force_coroutines = true}),
             lower::Route::kCoroutines);
   EXPECT_EQ(loop, coroutines);
 }
@@ -115,15 +115,15 @@ TEST(Engine, PositionsAndIndices) {
   for (const auto& [name, expected] : builtins) {
     for (const bool coroutines : {false, true}) {
       std::vector<std::uint32_t> out(100, 12345);
-      run(AirText()
-              .buffers(1)
-              .builtin("thread_position_in_grid")
-              .builtin(name)
-              .body("  %i = zext i32 %thread_position_in_grid to i64\n"
-                    "  %to = getelementptr i32, ptr addrspace(1) %b0, i64 %i\n"
-                    "  store i32 %" +
-                    std::string(name) + ", ptr addrspace(1) %to, align 4\n  ret void\n"),
-          {out.data()}, 100, 64, {.constants = {}, .force_coroutines = coroutines});
+      run_air(AirText()
+                  .buffers(1)
+                  .builtin("thread_position_in_grid")
+                  .builtin(name)
+                  .body("  %i = zext i32 %thread_position_in_grid to i64\n"
+                        "  %to = getelementptr i32, ptr addrspace(1) %b0, i64 %i\n"
+                        "  store i32 %" +
+                        std::string(name) + ", ptr addrspace(1) %to, align 4\n  ret void\n"),
+              {out.data()}, 100, 64, {.constants = {}, .force_coroutines = coroutines});
       for (std::uint32_t i = 0; i < 100; ++i) ASSERT_EQ(out[i], expected(i)) << name << " " << i;
     }
   }
@@ -154,7 +154,7 @@ TEST(Engine, ABarrierComesBetweenWritingAndReading) {
 )");
   std::vector<float> in = counting(600);
   std::vector<float> out(600);
-  EXPECT_EQ(run(air, {out.data(), in.data()}, 600, 256), lower::Route::kCoroutines);
+  EXPECT_EQ(run_air(air, {out.data(), in.data()}, 600, 256), lower::Route::kCoroutines);
   for (std::size_t i = 0; i < 600; ++i) {
     const std::size_t first = i / 256 * 256;
     const std::size_t size = std::min<std::size_t>(256, 600 - first);
@@ -180,7 +180,7 @@ TEST(Engine, ThreadgroupMemoryThatStartsAsZeroDoesSoForEachGroup) {
   ret void
 )");
   std::vector<std::uint32_t> out(320);
-  run(air, {out.data()}, 320, 64);
+  run_air(air, {out.data()}, 320, 64);
   for (const std::uint32_t count : out) ASSERT_EQ(count, 64U);
 }
 
@@ -189,9 +189,9 @@ std::vector<float> simdgroup(const std::string& function, const std::string& ope
   std::vector<float> given = in;
   std::vector<float> out(in.size());
   const std::string declared = operands.empty() ? "float" : "float, i16";
-  run(unary("declare float @" + function + "(" + declared + ")",
-            "  %y = call float @" + function + "(float %x" + operands + ")\n"),
-      {out.data(), given.data()}, static_cast<std::uint32_t>(in.size()), 32);
+  run_air(unary("declare float @" + function + "(" + declared + ")",
+                "  %y = call float @" + function + "(float %x" + operands + ")\n"),
+          {out.data(), given.data()}, static_cast<std::uint32_t>(in.size()), 32);
   return out;
 }
 
@@ -252,7 +252,7 @@ end:
 )");
   std::vector<float> in = counting(32);
   std::vector<float> out(32);
-  run(air, {out.data(), in.data()}, 32, 32);
+  run_air(air, {out.data(), in.data()}, 32, 32);
   EXPECT_EQ(out[4], 10);
   EXPECT_EQ(out[5], -1);
 }
@@ -274,7 +274,7 @@ end:
   ret void
 )");
   std::vector<std::uint64_t> out(40, 777);
-  EXPECT_EQ(run(air, {out.data()}, 40, 40), lower::Route::kCoroutines);
+  EXPECT_EQ(run_air(air, {out.data()}, 40, 40), lower::Route::kCoroutines);
   EXPECT_EQ(out[2], 777U);
   EXPECT_EQ(out[21], 777U);
   return out;
@@ -363,7 +363,7 @@ TEST(Engine, AtomicsOfSixtyFourBits) {
   ret void
 )");
   std::vector<std::uint64_t> out = {5, ~std::uint64_t{0}};
-  run(air, {out.data()}, 20000, 256);
+  run_air(air, {out.data()}, 20000, 256);
   EXPECT_EQ(out[0], 199990000000000U);
   EXPECT_EQ(out[1], 0U);
 }
@@ -401,7 +401,7 @@ TEST(Engine, MatricesOfEightByEight) {
       for (std::size_t j = 0; j < 8; ++j) expected[8 * r + j] += a[8 * r + k] * b[8 * k + j];
     }
   }
-  run(air, {a.data(), b.data(), c.data()}, 32, 32);
+  run_air(air, {a.data(), b.data(), c.data()}, 32, 32);
   EXPECT_EQ(c, expected);
 }
 
@@ -424,7 +424,7 @@ TEST(Engine, OlderMatrixTransfersTransposeWhenAsked) {
                                   kStore + " %m, ptr addrspace(1) %b1" + store + "  ret void\n");
     std::vector<float> in = counting(72);
     std::vector<float> out(72);
-    run(air, {in.data(), out.data()}, 32, 32);
+    run_air(air, {in.data(), out.data()}, 32, 32);
     return out[9 * 2 + 7];
   };
   constexpr float kSame = 9 * 2 + 7;
@@ -445,7 +445,7 @@ TEST(Engine, VectorsLieAtAnyMultipleOfTheirElements) {
 )");
   alignas(16) std::array<float, 8> in = {0, 1, 2, 3, 4};
   alignas(16) std::array<float, 8> out = {};
-  run(air, {out.data(), in.data()}, 1, 1);
+  run_air(air, {out.data(), in.data()}, 1, 1);
   EXPECT_EQ(out, (std::array<float, 8>{0, 0, 0, 1, 2, 3, 4}));
 }
 
@@ -457,7 +457,7 @@ TEST(Engine, FunctionConstantsAreWhatTheLaunchSays) {
       "  %s = load float, ptr addrspace(2) @scale.MTL_FC_INIT_3_f, align 4\n  %y = fmul float %x, %s\n");
   std::vector<float> in = counting(10);
   std::vector<float> out(10);
-  run(air, {out.data(), in.data()}, 10, 10, {.constants = {{3, std::bit_cast<std::uint32_t>(2.5F)}}});
+  run_air(air, {out.data(), in.data()}, 10, 10, {.constants = {{3, std::bit_cast<std::uint32_t>(2.5F)}}});
   EXPECT_EQ(out[4], 10);
 }
 
@@ -474,14 +474,14 @@ TEST(Engine, ConversionsSaturate) {
 )");
   std::vector<float> in = {1000, -1000, 1.9F, -1.9F, std::nanf("")};
   std::vector<float> out(5);
-  run(air, {out.data(), in.data()}, 5, 5);
+  run_air(air, {out.data(), in.data()}, 5, 5);
   EXPECT_EQ(out, (std::vector<float>{127, -128, 1, -1, 0}));
 }
 
 TEST(Engine, DivisionsThatAreNotDefinedDoNotStopTheProcess) {
   std::vector<std::int32_t> divisors = {0, -1, 3};
   std::vector<std::int32_t> out(3, 5);
-  run(AirText().buffers(2).builtin("thread_position_in_grid").body(R"(
+  run_air(AirText().buffers(2).builtin("thread_position_in_grid").body(R"(
   %i = zext i32 %thread_position_in_grid to i64
   %from = getelementptr i32, ptr addrspace(1) %b1, i64 %i
   %to = getelementptr i32, ptr addrspace(1) %b0, i64 %i
@@ -492,7 +492,7 @@ TEST(Engine, DivisionsThatAreNotDefinedDoNotStopTheProcess) {
   store i32 %sum, ptr addrspace(1) %to, align 4
   ret void
 )"),
-      {out.data(), divisors.data()}, 3, 3);
+          {out.data(), divisors.data()}, 3, 3);
   EXPECT_EQ(out[1], INT32_MIN + 7);
   EXPECT_EQ(out[2], INT32_MIN / 3 + 1);
 }
@@ -506,11 +506,11 @@ TEST(Engine, DenormalsAreZeroToTheCLibraryToo) {
   for (const auto& [compute, expected] : functions) {
     std::vector<float> in = {1e-40F};
     std::vector<float> out(1);
-    run(unary("declare float @air.log2.f32(float)\ndeclare float @air.fast_pow.f32(float, float)\n"
-              "declare float @air.atan2.f32(float, float)",
-              compute)
-            .without_denormals(),
-        {out.data(), in.data()}, 1, 1);
+    run_air(unary("declare float @air.log2.f32(float)\ndeclare float @air.fast_pow.f32(float, float)\n"
+                  "declare float @air.atan2.f32(float, float)",
+                  compute)
+                .without_denormals(),
+            {out.data(), in.data()}, 1, 1);
     EXPECT_EQ(out[0], expected) << compute;
   }
 }
@@ -519,7 +519,7 @@ TEST(Engine, DenormalsAreZeroToTheCLibraryToo) {
 TEST(Engine, ADenormalThatEqualsZeroIsNoZeroInItsBits) {
   std::vector<float> in = {-1e-40F};
   std::vector<float> out(1);
-  run(unary("", R"(
+  run_air(unary("", R"(
   %is_negative = fcmp olt float %x, 0.0
   br i1 %is_negative, label %done, label %other
 other:
@@ -535,16 +535,16 @@ zero:
 done:
   %y = phi float [ %infinity, %zero ], [ 1.0, %0 ], [ 2.0, %other ]
 )")
-          .without_denormals(),
-      {out.data(), in.data()}, 1, 1);
+              .without_denormals(),
+          {out.data(), in.data()}, 1, 1);
   EXPECT_EQ(out[0], INFINITY);
 }
 
 TEST(Engine, SinpiIsZeroAtWholeNumbers) {
   std::vector<float> in = {1, -3, 1e7F, 0.5F, -1.5F, 2.25F};
   std::vector<float> out(6);
-  run(unary("declare float @air.sinpi.f32(float)", "  %y = call float @air.sinpi.f32(float %x)\n"),
-      {out.data(), in.data()}, 6, 6);
+  run_air(unary("declare float @air.sinpi.f32(float)", "  %y = call float @air.sinpi.f32(float %x)\n"),
+          {out.data(), in.data()}, 6, 6);
   EXPECT_EQ(out, (std::vector<float>{0, 0, 0, 1, 1, std::sqrt(0.5F)}));
 }
 
@@ -582,11 +582,11 @@ done:
 )");
   std::vector<std::uint16_t> in(64, 0);  // zero
   std::vector<std::uint16_t> out(64, 1);
-  run(air, {out.data(), in.data()}, 64, 64);
+  run_air(air, {out.data(), in.data()}, 64, 64);
   EXPECT_EQ(out, std::vector<std::uint16_t>(64, 0x3C00));
 }
 
-std::string refusal(const AirText& air, const Launch& launch = {}, Size group = {32, 1, 1}) {
+std::string pipeline_refusal(const AirText& air, const Launch& launch = {}, Size group = {32, 1, 1}) {
   const OwnedFunction function(air);
   try {
     make_pipeline(function.entry, {})->launch(launch, {32, 1, 1}, group);
@@ -615,20 +615,21 @@ there:
 )");
   std::vector<std::uint16_t> in = {0x0001, 0x8001, 0x007F, 0x3F80, 0x7F81};
   std::vector<std::uint16_t> out(in.size());
-  run(air, {out.data(), in.data()}, static_cast<std::uint32_t>(in.size()), 32);
+  run_air(air, {out.data(), in.data()}, static_cast<std::uint32_t>(in.size()), 32);
   in[3] = 0x4000;
   EXPECT_EQ(out, in);
 }
 
 TEST(Engine, RefusesWhatItCannotDo) {
-  EXPECT_EQ(refusal(unary("declare float @air.mystery.f32(float)", "  %y = call float @air.mystery.f32(float %x)\n")),
+  EXPECT_EQ(pipeline_refusal(
+                unary("declare float @air.mystery.f32(float)", "  %y = call float @air.mystery.f32(float %x)\n")),
             "k: it calls air.mystery.f32, which is not known here");
-  EXPECT_EQ(refusal(unary("declare float @air.simd_mystery.f32(float)",
-                          "  %y = call float @air.simd_mystery.f32(float %x)\n")),
+  EXPECT_EQ(pipeline_refusal(unary("declare float @air.simd_mystery.f32(float)",
+                                   "  %y = call float @air.simd_mystery.f32(float %x)\n")),
             "k: no way to run air.simd_mystery.f32");
   const AirText fine = unary("", "  %y = fadd float %x, 1.0\n");
-  EXPECT_EQ(refusal(fine), "k: nothing is bound to argument 0 (float b0)");
-  EXPECT_EQ(refusal(fine, {}, {2000, 1, 1}), "k: a threadgroup of 2000 threads; it takes 1 to 1024");
+  EXPECT_EQ(pipeline_refusal(fine), "k: nothing is bound to argument 0 (float b0)");
+  EXPECT_EQ(pipeline_refusal(fine, {}, {2000, 1, 1}), "k: a threadgroup of 2000 threads; it takes 1 to 1024");
 }
 
 // A first exchange leaves every lane's value behind; in the second, of five lanes, the others are read as zero.
@@ -651,7 +652,7 @@ end:
 )");
   std::vector<float> in = counting(32);
   std::vector<float> out(32);
-  run(air, {out.data(), in.data()}, 32, 32);
+  run_air(air, {out.data(), in.data()}, 32, 32);
   EXPECT_EQ(std::vector(out.begin(), out.begin() + 6), (std::vector<float>{4, 0, 0, 0, 0, 1}));
 }
 
@@ -669,9 +670,9 @@ without:
 )");
   float out = 0;
   float in = 5;
-  run(air, {&out, nullptr}, 1, 1);
+  run_air(air, {&out, nullptr}, 1, 1);
   EXPECT_EQ(out, -1);
-  run(air, {&out, &in}, 1, 1);
+  run_air(air, {&out, &in}, 1, 1);
   EXPECT_EQ(out, 5);
 }
 
@@ -687,7 +688,7 @@ TEST(Engine, ThreadgroupArgumentsNeedALength) {
   float out = 0;
   Launch launch;
   launch.buffers[0] = &out;
-  EXPECT_EQ(refusal(air, launch), "k: no length is set for threadgroup argument 0 (float t)");
+  EXPECT_EQ(pipeline_refusal(air, launch), "k: no length is set for threadgroup argument 0 (float t)");
   launch.threadgroup_bytes[0] = 16;
   pipeline->launch(launch, {1, 1, 1}, {1, 1, 1});
   EXPECT_EQ(out, 3);

@@ -1251,7 +1251,7 @@ TEST(Interpreter, PositionsInAGridThatItsThreadgroupsDoNotFill) {
 
 // --- The pipeline.
 
-std::string refusal(const AirText& air, const std::vector<Bytes>& buffers, Size group = {32, 1, 1}) {
+std::string interpreter_refusal(const AirText& air, const std::vector<Bytes>& buffers, Size group = {32, 1, 1}) {
   try {
     interpreted(air, buffers, {32, 1, 1}, group);
     return "";
@@ -1262,20 +1262,21 @@ std::string refusal(const AirText& air, const std::vector<Bytes>& buffers, Size 
 
 TEST(Interpreter, RefusesWhatItDoesNotKnow) {
   const std::vector<Bytes> buffers = {Bytes(4 * 32), Bytes(4 * 32)};
-  EXPECT_EQ(refusal(over_uints("  %y = call i32 @air.mystery.u.i32(i32 %x)\n  br label %end\n",
-                               "declare i32 @air.mystery.u.i32(i32)"),
-                    buffers),
+  EXPECT_EQ(interpreter_refusal(over_uints("  %y = call i32 @air.mystery.u.i32(i32 %x)\n  br label %end\n",
+                                           "declare i32 @air.mystery.u.i32(i32)"),
+                                buffers),
             "k: it calls air.mystery.u.i32, which is not known here");
+  EXPECT_EQ(interpreter_refusal(
+                over_uints("  %y = atomicrmw add ptr addrspace(1) %to, i32 1 monotonic\n  br label %end\n"), buffers),
+            "k: it has atomicrmw, which is not known here");
   EXPECT_EQ(
-      refusal(over_uints("  %y = atomicrmw add ptr addrspace(1) %to, i32 1 monotonic\n  br label %end\n"), buffers),
-      "k: it has atomicrmw, which is not known here");
-  EXPECT_EQ(
-      refusal(over_uints("  %d = uitofp i32 %x to double\n  %y = fptoui double %d to i32\n  br label %end\n"), buffers),
+      interpreter_refusal(
+          over_uints("  %d = uitofp i32 %x to double\n  %y = fptoui double %d to i32\n  br label %end\n"), buffers),
       "k: a value of type double is not known here");
   const AirText fine = over_uints("  %y = add i32 %x, 1\n  br label %end\n");
-  EXPECT_EQ(refusal(fine, {}), "k: a thread reads or writes through null");
-  EXPECT_EQ(refusal(fine, buffers, {2000, 1, 1}), "k: a threadgroup of 2000 threads; it takes 1 to 1024");
-  EXPECT_EQ(refusal(fine, buffers), "");
+  EXPECT_EQ(interpreter_refusal(fine, {}), "k: a thread reads or writes through null");
+  EXPECT_EQ(interpreter_refusal(fine, buffers, {2000, 1, 1}), "k: a threadgroup of 2000 threads; it takes 1 to 1024");
+  EXPECT_EQ(interpreter_refusal(fine, buffers), "");
 }
 
 // What Apple's compiler computes of a function constant before any kernel runs.

@@ -17,7 +17,7 @@ namespace {
 using testing::AirText;
 using testing::OwnedFunction;
 
-constexpr const char* kOutside = R"(
+constexpr const char* kLintOutside = R"(
 @shared = internal addrspace(3) global [64 x float] undef, align 4
 @rows = internal addrspace(3) global [2 x [64 x float]] undef, align 4
 @one = internal addrspace(3) global float undef, align 4
@@ -30,7 +30,7 @@ attributes #0 = { convergent }
 
 // What the bodies below use: %own and %opposite in @shared, %first in @shared, the place of the simdgroup and of the
 // lane, and %to and %x, of buffer 0 and 1.
-constexpr const char* kPrelude = R"(
+constexpr const char* kLintPrelude = R"(
   %l = zext i32 %thread_index_in_threadgroup to i64
   %mirror = sub i64 63, %l
   %own = getelementptr [64 x float], ptr addrspace(3) @shared, i64 0, i64 %l
@@ -61,14 +61,14 @@ std::vector<std::string> subjects(const std::vector<lint::Finding>& findings, st
   return result;
 }
 
-std::vector<std::string> missing_barriers(const std::string& body, const std::string& prelude = kPrelude) {
+std::vector<std::string> missing_barriers(const std::string& body, const std::string& prelude = kLintPrelude) {
   const auto findings = findings_of(AirText()
                                         .buffers(2)
                                         .builtin("thread_index_in_threadgroup")
                                         .builtin("simdgroup_index_in_threadgroup")
                                         .builtin("thread_index_in_simdgroup")
                                         .threadgroup_buffer("dynamic")
-                                        .outside(kOutside)
+                                        .outside(kLintOutside)
                                         .body(prelude + body));
   for (const lint::Finding& finding : findings) {
     if (finding.lint != lint::kMissingBarrier) continue;
@@ -336,7 +336,7 @@ TEST(MissingBarrier, InATreeOfSums) {
 }
 
 AirText indexed(const std::string& body) {
-  return AirText().buffers(2).builtin("thread_position_in_grid").outside(kOutside).body(R"(
+  return AirText().buffers(2).builtin("thread_position_in_grid").outside(kLintOutside).body(R"(
   %i = zext i32 %thread_position_in_grid to i64
   %to = getelementptr float, ptr addrspace(1) %b0, i64 %i
 )" + body);

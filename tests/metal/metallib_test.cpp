@@ -23,12 +23,12 @@ constexpr auto kHuge = std::numeric_limits<std::uint64_t>::max();
 
 ByteVector two_functions() { return container({{"add", "bitcode of add"}, {"shade", "pixels", 1, {}}}); }
 
-std::string text_of(std::span<const std::byte> bytes) {
+std::string bytes_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 // Behind a guard of its own: with a sanitizer, a read past the end is seen at once.
-std::string refusal_of(const ByteVector& bytes) {
+std::string library_refusal(const ByteVector& bytes) {
   try {
     Metallib::from_bytes(ByteVector(bytes));
   } catch (const MetallibError& error) {
@@ -38,7 +38,7 @@ std::string refusal_of(const ByteVector& bytes) {
 }
 
 std::size_t offset_of(const ByteVector& bytes, std::string_view text) {
-  const std::size_t at = text_of(bytes).find(text);
+  const std::size_t at = bytes_text(bytes).find(text);
   EXPECT_NE(at, std::string::npos) << text;
   return at;
 }
@@ -49,13 +49,13 @@ TEST(Metallib, ListsFunctions) {
   const FunctionEntry& add = library.functions()[0];
   EXPECT_EQ(add.name, "add");
   EXPECT_EQ(add.type, FunctionType::kKernel);
-  EXPECT_EQ(text_of(add.bitcode), "bitcode of add");
+  EXPECT_EQ(bytes_text(add.bitcode), "bitcode of add");
   EXPECT_EQ(add.hash[31], 0xab);
   EXPECT_EQ(add.versions.air_major, 2);
   EXPECT_EQ(add.versions.air_minor, 6);
   EXPECT_EQ(add.versions.metal_major, 3);
   EXPECT_EQ(add.versions.metal_minor, 1);
-  EXPECT_EQ(text_of(library.functions()[1].bitcode), "pixels");
+  EXPECT_EQ(bytes_text(library.functions()[1].bitcode), "pixels");
   EXPECT_EQ(name_of(library.functions()[1].type), "fragment");
 }
 
@@ -70,7 +70,7 @@ TEST(Metallib, StaysWholeWhenMoved) {
   const Metallib second = std::move(*first);
   first.reset();
   ASSERT_NE(second.find("add"), nullptr);
-  EXPECT_EQ(text_of(second.find("add")->bitcode), "bitcode of add");
+  EXPECT_EQ(bytes_text(second.find("add")->bitcode), "bitcode of add");
 }
 
 TEST(Metallib, MayBeEmpty) { EXPECT_TRUE(Metallib::from_bytes(container({})).functions().empty()); }
@@ -86,7 +86,7 @@ TEST(Metallib, ReadsFiles) {
   const fs::path& folder = scratch.path();
   const ByteVector bytes = two_functions();
   const fs::path path = folder / "two.metallib";
-  std::ofstream(path, std::ios::binary) << text_of(bytes);
+  std::ofstream(path, std::ios::binary) << bytes_text(bytes);
   EXPECT_EQ(Metallib::from_file(path).functions().size(), 2U);
   EXPECT_THROW(Metallib::from_file(folder), MetallibError);
   EXPECT_THROW(Metallib::from_file(folder / "none"), MetallibError);
@@ -96,12 +96,12 @@ TEST(Metallib, RefusesEveryTruncation) {
   const ByteVector whole = two_functions();
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const auto end = whole.begin() + static_cast<std::ptrdiff_t>(size);
-    EXPECT_NE(refusal_of(ByteVector(whole.begin(), end)), "read") << size;
+    EXPECT_NE(library_refusal(ByteVector(whole.begin(), end)), "read") << size;
     // And with a header that owns up to it.
     if (size < kTestHeaderBytes) continue;
     ByteVector cut(whole.begin(), end);
     put_at(cut, 16, std::uint64_t{size});
-    EXPECT_NE(refusal_of(cut), "read") << size;
+    EXPECT_NE(library_refusal(cut), "read") << size;
   }
 }
 
@@ -128,8 +128,8 @@ TEST(Metallib, SurvivesEveryByteChanged) {
 }
 
 TEST(Metallib, RefusesWhatIsNoLibrary) {
-  EXPECT_NE(refusal_of({}).find("MTLB"), std::string::npos);
-  EXPECT_NE(refusal_of(ByteVector(200)).find("does not begin with MTLB"), std::string::npos);
+  EXPECT_NE(library_refusal({}).find("MTLB"), std::string::npos);
+  EXPECT_NE(library_refusal(ByteVector(200)).find("does not begin with MTLB"), std::string::npos);
 }
 
 TEST(Metallib, RefusesHugeNumbersWhereTheyStand) {
@@ -143,7 +143,8 @@ TEST(Metallib, RefusesHugeNumbersWhereTheyStand) {
     for (const std::uint64_t value : {kHuge, kHuge - 3, kHuge - 87, kHuge / 2, std::uint64_t{1} << 32U}) {
       ByteVector bytes = two_functions();
       put_at(bytes, at, value);
-      EXPECT_NE(refusal_of(bytes).find(says), std::string::npos) << at << " " << value << ": " << refusal_of(bytes);
+      EXPECT_NE(library_refusal(bytes).find(says), std::string::npos)
+          << at << " " << value << ": " << library_refusal(bytes);
     }
   }
 }
@@ -151,20 +152,20 @@ TEST(Metallib, RefusesHugeNumbersWhereTheyStand) {
 TEST(Metallib, RefusesMoreFunctionsThanFit) {
   ByteVector bytes = two_functions();
   put_at(bytes, kTestHeaderBytes, std::uint32_t{0xffff'ffff});
-  EXPECT_NE(refusal_of(bytes).find("4294967295 functions do not fit"), std::string::npos);
+  EXPECT_NE(library_refusal(bytes).find("4294967295 functions do not fit"), std::string::npos);
   put_at(bytes, kTestHeaderBytes, std::uint32_t{1});
-  EXPECT_NE(refusal_of(bytes).find("goes on after its last function"), std::string::npos);
+  EXPECT_NE(library_refusal(bytes).find("goes on after its last function"), std::string::npos);
   put_at(bytes, kTestHeaderBytes, std::uint32_t{3});
-  EXPECT_NE(refusal_of(bytes).find("size of a function's entry"), std::string::npos);
+  EXPECT_NE(library_refusal(bytes).find("size of a function's entry"), std::string::npos);
 }
 
 TEST(Metallib, RefusesSectionsThatOverlap) {
   ByteVector bytes = two_functions();
   put_at(bytes, kBitcodeOffsetAt, std::uint64_t{kTestHeaderBytes});
-  EXPECT_NE(refusal_of(bytes).find("overlaps the function list"), std::string::npos);
+  EXPECT_NE(library_refusal(bytes).find("overlaps the function list"), std::string::npos);
   bytes = two_functions();
   put_at(bytes, kListOffsetAt, std::uint64_t{4});
-  EXPECT_NE(refusal_of(bytes).find("count of functions"), std::string::npos) << "a list inside the header";
+  EXPECT_NE(library_refusal(bytes).find("count of functions"), std::string::npos) << "a list inside the header";
 }
 
 TEST(Metallib, RefusesBitcodeOutsideOfItsSection) {
@@ -174,7 +175,7 @@ TEST(Metallib, RefusesBitcodeOutsideOfItsSection) {
     for (const std::uint64_t value : {std::uint64_t{21}, kHuge, kHuge - 7}) {
       ByteVector bytes = two_functions();
       put_at(bytes, at, value);
-      EXPECT_NE(refusal_of(bytes).find("the bitcode of `add`"), std::string::npos) << refusal_of(bytes);
+      EXPECT_NE(library_refusal(bytes).find("the bitcode of `add`"), std::string::npos) << library_refusal(bytes);
     }
   }
 }
@@ -184,7 +185,7 @@ TEST(Metallib, RefusesEntriesThatAreNotWhole) {
     ByteVector bytes = two_functions();
     const std::size_t at = offset_of(bytes, from);
     for (std::size_t i = 0; i < to.size(); ++i) bytes.at(at + i) = static_cast<std::byte>(to[i]);
-    return refusal_of(bytes);
+    return library_refusal(bytes);
   };
   for (const char* tag : {"NAME", "TYPE", "MDSZ", "OFFT"}) {
     EXPECT_NE(with(tag, "XXXX").find("has no tag `" + std::string(tag) + "`"), std::string::npos);
@@ -197,7 +198,7 @@ TEST(Metallib, RefusesEntriesThatAreNotWhole) {
 
   ByteVector small = two_functions();
   put_at(small, kTestHeaderBytes + 4, std::uint32_t{0});
-  EXPECT_NE(refusal_of(small).find("has only 0 bytes"), std::string::npos) << "must not be read for ever";
+  EXPECT_NE(library_refusal(small).find("has only 0 bytes"), std::string::npos) << "must not be read for ever";
 }
 
 TEST(Metallib, RefusesTagsOfAnotherLength) {
@@ -205,12 +206,12 @@ TEST(Metallib, RefusesTagsOfAnotherLength) {
     // Under its own name the first has no length that fits; the second carries what was in it.
     ByteVector bytes = container({{"add", "b", 2, {{tag, ByteVector(3)}}}});
     bytes.at(offset_of(bytes, tag)) = std::byte{'x'};
-    EXPECT_NE(refusal_of(bytes).find("has 3 bytes instead of"), std::string::npos) << refusal_of(bytes);
+    EXPECT_NE(library_refusal(bytes).find("has 3 bytes instead of"), std::string::npos) << library_refusal(bytes);
   }
 }
 
 TEST(Metallib, RefusesTwoFunctionsOfOneName) {
-  EXPECT_NE(refusal_of(container({{"add", "a"}, {"add", "b"}})).find("two functions are named `add`"),
+  EXPECT_NE(library_refusal(container({{"add", "a"}, {"add", "b"}})).find("two functions are named `add`"),
             std::string::npos);
 }
 

@@ -17,14 +17,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::span<const std::byte> bytes_of(const std::string& text) {
+std::span<const std::byte> text_bytes(const std::string& text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
 FunctionEntry function(const std::string& name, const std::string& bitcode) {
   FunctionEntry entry;
   entry.name = name;
-  entry.bitcode = bytes_of(bitcode);
+  entry.bitcode = text_bytes(bitcode);
   entry.versions = {2, 6, 3, 1};
   return entry;
 }
@@ -63,7 +63,7 @@ TEST(MetallibWriter, AgreesWithTheTestsOwnContainer) {
   ByteVector written = write_metallib(functions);
   for (auto at = written.begin();;) {
     const std::string tag = "HASH";
-    at = std::search(at, written.end(), bytes_of(tag).begin(), bytes_of(tag).end());
+    at = std::search(at, written.end(), text_bytes(tag).begin(), text_bytes(tag).end());
     if (at == written.end()) break;
     at += 6;
     std::fill_n(at, 32, std::byte{0xab});

@@ -67,7 +67,7 @@ define void @add()" +
 )";
 }
 
-Signature read(const Parts& parts, std::string_view kernel = "add") {
+Signature signature_of(const Parts& parts, std::string_view kernel = "add") {
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
   const auto module = llvm::parseAssemblyString(ir_of(parts), problem, context);
@@ -75,9 +75,9 @@ Signature read(const Parts& parts, std::string_view kernel = "add") {
   return read_signature(*module, kernel);
 }
 
-std::string refusal_of(const Parts& parts) {
+std::string signature_refusal(const Parts& parts) {
   try {
-    read(parts);
+    signature_of(parts);
   } catch (const AirError& error) {
     return error.what();
   }
@@ -85,7 +85,7 @@ std::string refusal_of(const Parts& parts) {
 }
 
 TEST(Signature, TellsWhatAKernelAsksFor) {
-  const Signature signature = read({});
+  const Signature signature = signature_of({});
   EXPECT_EQ(signature.kernel, "add");
   ASSERT_EQ(signature.arguments.size(), 4U);
   const Argument& out = signature.arguments[0];
@@ -127,7 +127,7 @@ TEST(Signature, TellsWhatAKernelAsksFor) {
 TEST(Signature, MembersOfStructs) {
   Parts parts;
   const std::string one = R"(!{i32 0, i32 4, i32 0, !"float", !"x"})";
-  const auto members = [&] { return read(parts).arguments[1].members; };
+  const auto members = [&] { return signature_of(parts).arguments[1].members; };
   ASSERT_EQ(members().size(), 1U);
   EXPECT_EQ(members()[0].type_name + " " + members()[0].name, "float x");
   parts.alpha.replace(
@@ -144,7 +144,7 @@ TEST(Signature, MembersOfStructs) {
 TEST(Signature, HasNoLimitWhereNoneIsGiven) {
   Parts parts;
   parts.limits = "";
-  EXPECT_FALSE(read(parts).max_total_threads.has_value());
+  EXPECT_FALSE(signature_of(parts).max_total_threads.has_value());
 }
 
 TEST(Signature, EveryKindHasItsOwnName) {
@@ -157,26 +157,27 @@ TEST(Signature, EveryKindHasItsOwnName) {
 TEST(Signature, RefusesWhatItDoesNotKnow) {
   Parts parts;
   parts.position = R"(!{i32 3, !"air.amplification_id", !"air.arg_name", !"at"})";
-  EXPECT_EQ(refusal_of(parts),
+  EXPECT_EQ(signature_refusal(parts),
             "add: !air.kernel, arguments, argument 3 is of a kind that is not known: `air.amplification_id`");
   parts = {};
   parts.position = R"(!{i32 3, !"air.thread_position_in_grid", !"air.colour", !"red"})";
-  EXPECT_EQ(refusal_of(parts), "add: !air.kernel, arguments, argument 3 has a key that is not known: `air.colour`");
+  EXPECT_EQ(signature_refusal(parts),
+            "add: !air.kernel, arguments, argument 3 has a key that is not known: `air.colour`");
   parts = {};
   parts.limits = R"(, !{!"air.required_size", i32 256})";
-  EXPECT_NE(refusal_of(parts).find("`air.required_size`"), std::string::npos);
+  EXPECT_NE(signature_refusal(parts).find("`air.required_size`"), std::string::npos);
   parts = {};
   parts.option = "air.compile.loose_math";
-  EXPECT_NE(refusal_of(parts).find("`air.compile.loose_math`"), std::string::npos);
+  EXPECT_NE(signature_refusal(parts).find("`air.compile.loose_math`"), std::string::npos);
 }
 
-TEST(Signature, RefusesAnotherKernel) { EXPECT_THROW(read({}, "sub"), AirError); }
+TEST(Signature, RefusesAnotherKernel) { EXPECT_THROW(signature_of({}, "sub"), AirError); }
 
 TEST(Signature, RefusesMetadataOfAnotherShape) {
   const auto with = [](std::string Parts::* part, const std::string& text) {
     Parts parts;
     parts.*part = text;
-    return refusal_of(parts);
+    return signature_refusal(parts);
   };
   EXPECT_NE(with(&Parts::out, R"(!{i32 9, !"air.buffer"})").find("parameter that the function does not have"),
             std::string::npos);
@@ -196,14 +197,14 @@ TEST(Signature, RefusesMetadataOfAnotherShape) {
 TEST(Signature, RefusesConstantsThatNoListNames) {
   Parts parts;
   parts.constants = R"(!{ptr addrspace(2) @pred, !"bool", !"scale", i32 7, i1 true})";
-  EXPECT_NE(refusal_of(parts).find("does not list `_Z5scale.MTL_FC_INIT_7_b`"), std::string::npos);
+  EXPECT_NE(signature_refusal(parts).find("does not list `_Z5scale.MTL_FC_INIT_7_b`"), std::string::npos);
 }
 
 TEST(Signature, RefusesParametersThatDoNotFitTheirKind) {
   const auto with = [](const std::string& parameters) {
     Parts parts;
     parts.parameters = parameters;
-    return refusal_of(parts);
+    return signature_refusal(parts);
   };
   const std::string first = "ptr addrspace(1) %out, ptr addrspace(2) %alpha, ptr addrspace(3) %scratch, ";
   EXPECT_EQ(with(first + "<2 x i16> %at"), "read");
@@ -218,14 +219,14 @@ TEST(Signature, RefusesParametersThatDoNotFitTheirKind) {
 TEST(Signature, RefusesOneParameterTwice) {
   Parts parts;
   parts.alpha = parts.out;
-  EXPECT_NE(refusal_of(parts).find("does not go through the parameters in order"), std::string::npos);
+  EXPECT_NE(signature_refusal(parts).find("does not go through the parameters in order"), std::string::npos);
 }
 
 TEST(Signature, RefusesBindingsThatMetalDoesNotHave) {
   for (const char* place : {"i32 31, i32 1", "i32 30, i32 2", "i32 4294967295, i32 2", "i32 0, i32 0"}) {
     Parts parts;
     parts.out.replace(parts.out.find("i32 4, i32 1"), 12, place);
-    EXPECT_NE(refusal_of(parts).find("there are 31"), std::string::npos) << place;
+    EXPECT_NE(signature_refusal(parts).find("there are 31"), std::string::npos) << place;
   }
 }
 

@@ -26,7 +26,7 @@ struct Report {
   std::uint32_t lines[62] = {};
 };
 
-constexpr std::uint32_t kThreads = 64;
+constexpr std::uint32_t kSectionThreads = 64;
 
 std::vector<fs::path> sections() {
   std::vector<fs::path> found;
@@ -37,17 +37,17 @@ std::vector<fs::path> sections() {
   return found;
 }
 
-std::string text_of(const fs::path& file) {
+std::string file_text(const fs::path& file) {
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
   return text.str();
 }
 
-void run(Pipeline& pipeline, const std::string& what) {
+void run_section(Pipeline& pipeline, const std::string& what) {
   Report report;
   Launch launch;
   launch.buffers[0] = &report;
-  pipeline.launch(launch, {kThreads, 1, 1}, {kThreads, 1, 1});
+  pipeline.launch(launch, {kSectionThreads, 1, 1}, {kSectionThreads, 1, 1});
   EXPECT_GT(report.checks, 0U) << what << " checked nothing";
   for (std::uint32_t i = 0; i < std::min<std::uint32_t>(report.failures, std::size(report.lines)); ++i) {
     // The first that failed in each thread, told once.
@@ -59,7 +59,7 @@ void run(Pipeline& pipeline, const std::string& what) {
 class Section : public ::testing::TestWithParam<fs::path> {};
 
 TEST_P(Section, HoldsOnAllEngines) {
-  const std::string text = text_of(GetParam());
+  const std::string text = file_text(GetParam());
   for (const bool fast_math : {false, true}) {
     if (fast_math && text.find("fast") == std::string::npos) continue;
     frontend::SourceOptions options;
@@ -75,9 +75,9 @@ TEST_P(Section, HoldsOnAllEngines) {
       function.name = kernel;
       function.bitcode = air;
       const std::string what = options.name + ": " + kernel + (fast_math ? ", fast" : "");
-      run(*make_pipeline(function, {}), what + ", compiled");
-      run(*make_pipeline(function, {.simdgroups = lower::Simdgroups::kWhole}), what + ", many lanes at once");
-      run(*interpret::make_interpreter(function, {}), what + ", interpreted");
+      run_section(*make_pipeline(function, {}), what + ", compiled");
+      run_section(*make_pipeline(function, {.simdgroups = lower::Simdgroups::kWhole}), what + ", many lanes at once");
+      run_section(*interpret::make_interpreter(function, {}), what + ", interpreted");
     }
   }
 }

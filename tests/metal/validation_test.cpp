@@ -35,9 +35,9 @@ constexpr std::size_t kMargin = 4096;
 constexpr std::byte kUntouched{0xA5};
 
 // A buffer of floats with a margin on either side.
-class Buffer {
+class GuardedBuffer {
  public:
-  explicit Buffer(float step) : bytes_(2 * kMargin + kFloats * sizeof(float), kUntouched) {
+  explicit GuardedBuffer(float step) : bytes_(2 * kMargin + kFloats * sizeof(float), kUntouched) {
     for (std::size_t i = 0; i < kFloats; ++i) {
       const float value = step * static_cast<float>(i);
       std::memcpy(data() + i * sizeof value, &value, sizeof value);
@@ -61,7 +61,7 @@ class Buffer {
 };
 
 struct Ran {
-  std::vector<Buffer> buffers = {Buffer(0), Buffer(1), Buffer(0)};
+  std::vector<GuardedBuffer> buffers = {GuardedBuffer(0), GuardedBuffer(1), GuardedBuffer(0)};
   std::vector<ValidationReport> reports;
 };
 
@@ -76,7 +76,8 @@ AirText kernel_of(const std::string& body, const std::string& outside = "") {
       .body(kPrelude + body);
 }
 
-Ran run(const AirText& air, Size threads = {64, 1, 1}, Size group = {64, 1, 1}, bool pipeline_validates = true) {
+Ran run_validated(const AirText& air, Size threads = {64, 1, 1}, Size group = {64, 1, 1},
+                  bool pipeline_validates = true) {
   Ran ran;
   const OwnedFunction function(air);
   Launch launch;
@@ -100,8 +101,8 @@ class PlantedKernels : public Validation, public ::testing::WithParamInterface<P
 
 TEST_P(PlantedKernels, AreReportedForWhatTheyAre) {
   const Planted& planted = GetParam();
-  const Ran ran = run(kernel_of(planted.body), planted.threads, planted.group);
-  for (const Buffer& buffer : ran.buffers) EXPECT_TRUE(buffer.margins_are_whole());
+  const Ran ran = run_validated(kernel_of(planted.body), planted.threads, planted.group);
+  for (const GuardedBuffer& buffer : ran.buffers) EXPECT_TRUE(buffer.margins_are_whole());
   if (!planted.fault) {
     EXPECT_TRUE(ran.reports.empty()) << ::testing::PrintToString(ran.reports);
     return;
@@ -134,7 +135,7 @@ constexpr char kOneTooFar[] = R"(
 )";
 
 TEST_F(Validation, AReportSaysWhatAndWhere) {
-  Ran ran = run(kernel_of(kOneTooFar), {66, 1, 1}, {16, 1, 1});
+  Ran ran = run_validated(kernel_of(kOneTooFar), {66, 1, 1}, {16, 1, 1});
   ASSERT_EQ(ran.reports.size(), 2U);
   const ValidationReport& load = ran.reports[0];
   EXPECT_EQ(load.access, "load");
@@ -157,7 +158,7 @@ TEST_F(Validation, AReportSaysWhatAndWhere) {
 }
 
 TEST_F(Validation, ARaceNamesBothThreads) {
-  const Ran ran = run(kernel_of(R"(
+  const Ran ran = run_validated(kernel_of(R"(
   br i1 %is_first, label %write, label %end
 write:
   store i32 %gx, ptr addrspace(1) %b0, align 4
@@ -165,7 +166,7 @@ write:
 end:
   ret void
 )"),
-                      {4, 4, 1}, {2, 4, 1});
+                                {4, 4, 1}, {2, 4, 1});
   ASSERT_EQ(ran.reports.size(), 1U);
   EXPECT_EQ(ran.reports[0].text,
             "anymps validation: kernel k: race\n"
@@ -175,7 +176,7 @@ end:
 }
 
 TEST_F(Validation, APlaceIsALineWhereThereIsDebugInformation) {
-  const Ran ran = run(kernel_of(R"(
+  const Ran ran = run_validated(kernel_of(R"(
   %p = getelementptr float, ptr addrspace(1) %own1, i64 1
   %x = load float, ptr addrspace(1) %p, align 4, !dbg !204
   %few = icmp ult i64 %l, 5
@@ -189,7 +190,7 @@ end:
   store float %x, ptr addrspace(1) %own0, align 4
   ret void
 )",
-                                R"(
+                                          R"(
 !llvm.dbg.cu = !{!200}
 !llvm.module.flags = !{!207}
 !200 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus, file: !201, emissionKind: LineTablesOnly)
@@ -209,7 +210,7 @@ end:
 }
 
 TEST_F(Validation, WhatIsMisalignedIsDoneAllTheSameUnlessItIsAtomic) {
-  Ran ran = run(kernel_of(R"(
+  Ran ran = run_validated(kernel_of(R"(
   %p = getelementptr i8, ptr addrspace(1) %b1, i64 6
   %x = load float, ptr addrspace(1) %p, align 4
   %y = fcmp ogt float %x, 0.0
@@ -220,14 +221,15 @@ TEST_F(Validation, WhatIsMisalignedIsDoneAllTheSameUnlessItIsAtomic) {
   %old = call i32 @air.atomic.global.add.u.i32(ptr addrspace(1) %r, i32 1, i32 0, i32 2, i1 true)
   ret void
 )"),
-                {1, 1, 1}, {1, 1, 1});
+                          {1, 1, 1}, {1, 1, 1});
   EXPECT_EQ(ran.reports.size(), 2U);
   EXPECT_EQ(ran.buffers[0].at(1), 1);
   EXPECT_EQ(ran.buffers[2].at(0), 0);
 }
 
 TEST_F(Validation, OneLaunchOfAPlainPipelineMayAskForIt) {
-  EXPECT_EQ(run(kernel_of(kOneTooFar), {64, 1, 1}, {64, 1, 1}, /*pipeline_validates=*/false).reports.size(), 1U);
+  EXPECT_EQ(run_validated(kernel_of(kOneTooFar), {64, 1, 1}, {64, 1, 1}, /*pipeline_validates=*/false).reports.size(),
+            1U);
 }
 
 // b0 holds the address of 64 floats.
@@ -270,15 +272,15 @@ TEST_F(Validation, AnAddressFromMemoryIsTakenAtItsWord) {
 
 TEST_F(Validation, AThreadgroupVariableHasItsNameInTheSource) {
   const Ran ran =
-      run(kernel_of("  store float 1.0, ptr addrspace(3) getelementptr (float, ptr addrspace(3) "
-                    "@_ZZ4sumsPU9MTLdeviceDF16bE6scores, i64 -1), align 4\n  ret void\n",
-                    "@_ZZ4sumsPU9MTLdeviceDF16bE6scores = internal addrspace(3) global float undef"));
+      run_validated(kernel_of("  store float 1.0, ptr addrspace(3) getelementptr (float, ptr addrspace(3) "
+                              "@_ZZ4sumsPU9MTLdeviceDF16bE6scores, i64 -1), align 4\n  ret void\n",
+                              "@_ZZ4sumsPU9MTLdeviceDF16bE6scores = internal addrspace(3) global float undef"));
   ASSERT_EQ(ran.reports.size(), 1U);
   EXPECT_EQ(ran.reports[0].argument, "scores");
 }
 
 TEST_F(Validation, AnEndlessLoopEndsTheLaunch) {
-  Ran ran = run(kernel_of(R"(
+  Ran ran = run_validated(kernel_of(R"(
   %third = icmp eq i64 %i, 20
   br label %loop
 loop:
@@ -287,7 +289,7 @@ end:
   store float 1.0, ptr addrspace(1) %own0, align 4
   ret void
 )"),
-                {64, 1, 1}, {16, 1, 1});
+                          {64, 1, 1}, {16, 1, 1});
   ASSERT_EQ(ran.reports.size(), 1U);
   EXPECT_EQ(ran.buffers[0].at(15), 1);
   EXPECT_EQ(ran.buffers[0].at(20), 0);
@@ -326,9 +328,9 @@ end:
 )"},
   };
   for (const auto& [fault, body] : forgiven) {
-    EXPECT_TRUE(run(kernel_of(body)).reports.empty()) << body;
+    EXPECT_TRUE(run_validated(kernel_of(body)).reports.empty()) << body;
     setenv("ANYMPS_VALIDATE", "strict", 1);
-    const Ran ran = run(kernel_of(body));
+    const Ran ran = run_validated(kernel_of(body));
     unsetenv("ANYMPS_VALIDATE");
     ASSERT_EQ(ran.reports.size(), 1U) << body;
     EXPECT_EQ(ran.reports[0].fault, fault);

@@ -13,7 +13,8 @@ ROOT = pathlib.Path(__file__).parents[2]
 def wheel(tmp_path_factory):
     """The wheel, from the build folder that `make build` fills: only what changed since is compiled."""
     folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", folder, ROOT]
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", folder]
+    command += ["-C", f"build-dir={ROOT / 'build' / 'release'}", ROOT]
     subprocess.run(command, check=True)
     return next(folder.glob("anymps-*.whl"))
 

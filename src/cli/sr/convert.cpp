@@ -13,13 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ConvertOptions {
   std::string from;
   std::string to;
   bool overwrite = false;
 };
 
-int convert(const Options& options) {
+int convert(const ConvertOptions& options) {
   const fs::path to = options.to;
   const bool is_safetensors = to.extension() == ".safetensors";
   if (!is_safetensors && to.extension() != ".pth" && to.extension() != ".pt") {
@@ -41,7 +41,7 @@ int convert(const Options& options) {
 }  // namespace
 
 void add_convert(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConvertOptions>();
   CLI::App* verb = app.add_subcommand("convert", "Write a file of weights in another format");
   verb->add_option("MODEL", options->from, "Weights: .safetensors or .pth")->required()->type_name("FILE");
   verb->add_option("OUT", options->to, "The same as .safetensors, .pth or .pt")->required()->type_name("FILE");

@@ -16,13 +16,13 @@
 namespace anymps::cli::sr {
 namespace {
 
-struct Options {
+struct InfoOptions {
   std::string database;
   bool json = false;
   bool quiet = false;
 };
 
-int info(const Options& options) {
+int info(const InfoOptions& options) {
   const superres::Store store = superres::Store::open(options.database);
   const std::vector<superres::Source> sources = store.sources();
   std::size_t skipped = 0;
@@ -46,7 +46,7 @@ int info(const Options& options) {
   return 0;
 }
 
-int verify(const Options& options) {
+int verify_pairs(const InfoOptions& options) {
   const superres::Store store = superres::Store::open(options.database);
   const std::atomic<bool>& stop = stop_on_interrupt();
   lab::Progress progress("sr verify", !options.quiet);
@@ -74,8 +74,9 @@ int verify(const Options& options) {
   return faults.empty() ? 0 : kBad;
 }
 
-void add(CLI::App& app, Action& chosen, const char* name, const char* what, int (*run)(const Options&)) {
-  auto options = std::make_shared<Options>();
+void add_database_verb(CLI::App& app, Action& chosen, const char* name, const char* what,
+                       int (*run)(const InfoOptions&)) {
+  auto options = std::make_shared<InfoOptions>();
   CLI::App* verb = app.add_subcommand(name, what);
   verb->add_option("DB", options->database, "What anymps sr pack made")->required()->type_name("FILE");
   verb->add_flag("--json", options->json, "Print one JSON document");
@@ -85,10 +86,12 @@ void add(CLI::App& app, Action& chosen, const char* name, const char* what, int 
 
 }  // namespace
 
-void add_info(CLI::App& app, Action& chosen) { add(app, chosen, "info", "Tell what a database holds", info); }
+void add_info(CLI::App& app, Action& chosen) {
+  add_database_verb(app, chosen, "info", "Tell what a database holds", info);
+}
 
 void add_verify(CLI::App& app, Action& chosen) {
-  add(app, chosen, "verify", "Check every pair of a database by its checksum", verify);
+  add_database_verb(app, chosen, "verify", "Check every pair of a database by its checksum", verify_pairs);
 }
 
 }  // namespace anymps::cli::sr

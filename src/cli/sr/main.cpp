@@ -12,7 +12,7 @@
 namespace anymps::cli::sr {
 namespace {
 
-int run(const std::vector<std::string>& words) {
+int run_words(const std::vector<std::string>& words) {
   CLI::App app("Super-resolution: pack pictures, train a network on them, enlarge others.", "anymps sr");
   app.set_help_flag("-h,--help", "Show this help and exit");
   app.require_subcommand(1);
@@ -47,4 +47,4 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace anymps::cli::sr
 
-int main(int argc, char** argv) { return anymps::cli::sr::run({argv + 1, argv + argc}); }
+int main(int argc, char** argv) { return anymps::cli::sr::run_words({argv + 1, argv + argc}); }

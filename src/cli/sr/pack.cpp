@@ -16,7 +16,7 @@
 namespace anymps::cli::sr {
 namespace {
 
-struct Options {
+struct PackVerbOptions {
   std::string folder;
   std::string database;
   superres::PackOptions pack;
@@ -25,7 +25,7 @@ struct Options {
   bool quiet = false;
 };
 
-int run(Options options) {
+int pack_images(PackVerbOptions options) {
   options.pack.degradation.downscale = superres::downscale_from(options.downscale);
   options.pack.degradation.check();
   if (options.pack.crop != 0 && options.pack.crop < options.pack.degradation.scale) {
@@ -68,7 +68,7 @@ int run(Options options) {
 }  // namespace
 
 void add_pack(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PackVerbOptions>();
   CLI::App* verb = app.add_subcommand("pack", "Make a database of pairs from a folder of pictures");
   verb->add_option("IMAGES", options->folder, "A folder with PNG, JPEG and WebP files")
       ->required()
@@ -97,7 +97,7 @@ Examples:
   anymps sr pack pictures train.lmdb --scale 2 --crop 256
   anymps sr pack pictures train.lmdb --scale 4 --downscale mixed --noise 5 --jpeg 60
 )");
-  verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+  verb->callback([options, &chosen] { chosen = [options] { return pack_images(*options); }; });
 }
 
 }  // namespace anymps::cli::sr

@@ -24,7 +24,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct TrainOptions {
   std::string data;
   std::string folder;
   std::string config;
@@ -36,7 +36,7 @@ struct Options {
   bool quiet = false;
 };
 
-superres::TrainingOptions training_options(const Options& options) {
+superres::TrainingOptions training_options(const TrainOptions& options) {
   superres::TrainingOptions training;
   if (!options.config.empty()) {
     std::ifstream file(options.config);
@@ -59,7 +59,7 @@ json line_of(const superres::Validation& validation) {
 
 class TrainCommand {
  public:
-  explicit TrainCommand(const Options& options)
+  explicit TrainCommand(const TrainOptions& options)
       : options_(options),
         settings_(training_options(options)),
         store_(superres::Store::open(options.data)),
@@ -172,7 +172,7 @@ class TrainCommand {
                                          settings_.data.batch, what, out_of_memory_));
   }
 
-  const Options& options_;
+  const TrainOptions& options_;
   superres::TrainingOptions settings_;
   superres::Store store_;
   superres::DevicePolicy policy_;
@@ -181,7 +181,7 @@ class TrainCommand {
 
 // An option whose value goes where the config file has it.
 template <typename Value>
-void add_setting(CLI::App& verb, const std::shared_ptr<Options>& options, const char* flag,
+void add_setting(CLI::App& verb, const std::shared_ptr<TrainOptions>& options, const char* flag,
                  const json::json_pointer& place, const char* what) {
   verb.add_option_function<Value>(flag, [options, place](const Value& value) { options->given[place] = value; }, what);
 }
@@ -189,7 +189,7 @@ void add_setting(CLI::App& verb, const std::shared_ptr<Options>& options, const 
 }  // namespace
 
 void add_train(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrainOptions>();
   CLI::App* verb = app.add_subcommand("train", "Train a network on a database");
   verb->add_option("--data", options->data, "What anymps sr pack made")->required()->type_name("DB");
   verb->add_option("--out", options->folder, "The folder of this training; one that is there is gone on with")

@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct UpscaleOptions {
   std::string model;
   std::string input;
   std::string output;
@@ -48,7 +48,7 @@ struct Job {
 bool is_tensor_file(const fs::path& path) { return path.extension() == ".safetensors"; }
 
 // A file becomes a file, or goes into a folder that is there; a folder becomes a folder.
-std::vector<Job> jobs_of(const Options& options) {
+std::vector<Job> jobs_of(const UpscaleOptions& options) {
   const fs::path input = options.input;
   const fs::path output = options.output;
   std::vector<Job> jobs;
@@ -70,7 +70,7 @@ std::vector<Job> jobs_of(const Options& options) {
 
 class UpscaleCommand {
  public:
-  explicit UpscaleCommand(const Options& options) : options_(options), device_(options.device.open()) {
+  explicit UpscaleCommand(const UpscaleOptions& options) : options_(options), device_(options.device.open()) {
     network_ = superres::load_model(options.model, network_options_);
     if (options.scale != 0 && options.scale != network_options_.scale) {
       throw std::invalid_argument(fmt::format("{}: it is a model for scale {}, and --scale says {}", options.model,
@@ -129,7 +129,7 @@ class UpscaleCommand {
     }
   }
 
-  const Options& options_;
+  const UpscaleOptions& options_;
   c10::Device device_;
   superres::NetworkOptions network_options_;
   std::shared_ptr<superres::Network> network_;
@@ -139,7 +139,7 @@ class UpscaleCommand {
 }  // namespace
 
 void add_upscale(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<UpscaleOptions>();
   CLI::App* verb = app.add_subcommand("upscale", "Enlarge pictures with a model");
   verb->add_option("MODEL", options->model, "Weights: .safetensors or .pth")->required()->type_name("FILE");
   verb->add_option("INPUT", options->input, "A picture, or a folder of them")->required()->type_name("PATH");

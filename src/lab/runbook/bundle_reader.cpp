@@ -62,7 +62,7 @@ std::string read_manifest(TarReader& tar, Bundle& bundle, const BundleLimits& li
   return digest;
 }
 
-Bundle read_all(TarReader& tar, const BundleLimits& limits, const Taker& taker = {}) {
+Bundle read_entries(TarReader& tar, const BundleLimits& limits, const Taker& taker = {}) {
   Bundle bundle;
   bundle.sha256 = read_manifest(tar, bundle, limits);
   std::map<std::string, const BundleFile*> expected;
@@ -110,7 +110,7 @@ auto naming(const fs::path& path, Work work) {
   }
 }
 
-std::uint64_t bytes_of(const Bundle& bundle) {
+std::uint64_t bundle_bytes(const Bundle& bundle) {
   std::uint64_t total = 0;
   for (const BundleFile& file : bundle.files) total += file.bytes;
   return total;
@@ -120,7 +120,7 @@ std::uint64_t bytes_of(const Bundle& bundle) {
 void read_again(const fs::path& path, const Bundle& read, const Taker& taker) {
   naming(path, [&] {
     TarReader tar(path);
-    if (read_all(tar, {read.files.size(), bytes_of(read)}, taker).sha256 != read.sha256) {
+    if (read_entries(tar, {read.files.size(), bundle_bytes(read)}, taker).sha256 != read.sha256) {
       throw BundleError("it was exchanged while it was read");
     }
   });
@@ -199,17 +199,17 @@ json Bundle::document(const std::string& path) const {
 Bundle read_bundle(const fs::path& path, const BundleLimits& limits) {
   return naming(path, [&] {
     TarReader tar(path);
-    return read_all(tar, limits);
+    return read_entries(tar, limits);
   });
 }
 
 Bundle read_bundle(std::span<const std::byte> bytes, const BundleLimits& limits) {
   TarReader tar(bytes);
-  return read_all(tar, limits);
+  return read_entries(tar, limits);
 }
 
 void extract_bundle(const fs::path& path, const Bundle& read, const fs::path& target) {
-  const std::uint64_t total = bytes_of(read);
+  const std::uint64_t total = bundle_bytes(read);
   Gathering gathering(target);
   std::error_code error;
   if (const auto space = fs::space(gathering.folder(), error); !error && space.available < total) {

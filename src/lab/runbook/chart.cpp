@@ -17,7 +17,7 @@ namespace {
 
 // The drawing's own units. The figure scales with its column; where that is narrow, the style enlarges the letters, for
 // which the margins have room.
-constexpr double kWidth = 640;
+constexpr double kChartWidth = 640;
 constexpr double kPlotHeight = 230;
 constexpr double kLeft = 82;
 constexpr double kRight = 14;
@@ -192,8 +192,8 @@ class LineDrawing {
     return fmt::format(
         "<figure class=\"chart\">\n{}{}<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n{}{}{}{}"
         "</svg>\n</figure>\n",
-        caption(chart_.title, chart_.note), series_legend(), kWidth, bottom() + kBottom, escaped(summary()), grid(),
-        thresholds(), marks, lines());
+        caption(chart_.title, chart_.note), series_legend(), kChartWidth, bottom() + kBottom, escaped(summary()),
+        grid(), thresholds(), marks, lines());
   }
 
  private:
@@ -204,7 +204,7 @@ class LineDrawing {
   double top() const { return kTop + static_cast<double>(mark_rows_) * kMarkRow + (chart_.marks.empty() ? 0 : 4); }
   double bottom() const { return top() + kPlotHeight; }
   double x_at(double x) const {
-    const Scale scale(x_ticks_.front(), x_ticks_.back(), kLeft, kWidth - kRight,
+    const Scale scale(x_ticks_.front(), x_ticks_.back(), kLeft, kChartWidth - kRight,
                       x_ticks_.front() > 0 ? chart_.x.kind : AxisKind::kLinear);
     return scale.at(x);
   }
@@ -245,7 +245,7 @@ class LineDrawing {
       drawing += fmt::format(
           "<path class=\"{0}\" d=\"M{1:.1f} {2:.1f}H{3:.1f}\"/><text x=\"{4:.1f}\" y=\"{2:.1f}\" dy=\".35em\" "
           "text-anchor=\"end\">{5}</text>\n",
-          i == 0 ? "axis" : "grid", kLeft, y, kWidth - kRight, kLeft - 8, escaped(y_labels[i]));
+          i == 0 ? "axis" : "grid", kLeft, y, kChartWidth - kRight, kLeft - 8, escaped(y_labels[i]));
     }
     const auto x_labels = axis_labels(chart_.x, x_ticks_);
     for (std::size_t i = 0; i < x_ticks_.size(); ++i) {
@@ -256,8 +256,8 @@ class LineDrawing {
           x, bottom(), bottom() + 20, i + 1 == x_ticks_.size() ? "end" : "middle", escaped(x_labels[i]));
     }
     return drawing + fmt::format("<text class=\"title\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
-                                 (kLeft + kWidth - kRight) / 2, bottom() + 42,
-                                 fitted(chart_.x.title, kWidth - kLeft - kRight));
+                                 (kLeft + kChartWidth - kRight) / 2, bottom() + 42,
+                                 fitted(chart_.x.title, kChartWidth - kLeft - kRight));
   }
 
   std::string thresholds() const {
@@ -267,12 +267,13 @@ class LineDrawing {
       const bool inside = threshold.y <= y_ticks_.back();
       const double y = inside ? y_at(threshold.y) : top();
       if (inside) {
-        drawing += fmt::format("<path class=\"threshold\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", kLeft, y, kWidth - kRight);
+        drawing +=
+            fmt::format("<path class=\"threshold\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", kLeft, y, kChartWidth - kRight);
       }
       // Above the line, but not above the plot, where the marks have their words.
       const double text_y = y - 6 < top() + 10 ? y + 16 : y - 6;
       drawing += fmt::format("<text class=\"threshold\" x=\"{:.1f}\" y=\"{:.1f}\">{}{}</text>\n", kLeft + 6, text_y,
-                             inside ? "" : "↑ ", fitted(threshold.text, kWidth - kLeft - 20));
+                             inside ? "" : "↑ ", fitted(threshold.text, kChartWidth - kLeft - 20));
     }
     return drawing;
   }
@@ -291,7 +292,7 @@ class LineDrawing {
     std::vector<double> row_ends;
     for (const ChartMark* mark : ordered) {
       const double width = kLetter * static_cast<double>(length_of(mark->text));
-      const double from = std::clamp(x_at(mark->x) - width / 2, 0.0, std::max(0.0, kWidth - width));
+      const double from = std::clamp(x_at(mark->x) - width / 2, 0.0, std::max(0.0, kChartWidth - width));
       const auto free = std::ranges::find_if(row_ends, [from](double end) { return end + 8 < from; });
       const auto row = static_cast<std::size_t>(free - row_ends.begin());
       if (free == row_ends.end()) row_ends.push_back(0);
@@ -307,7 +308,7 @@ class LineDrawing {
           "<g class=\"mark {}\"><path d=\"M{:.1f} {:.1f}V{:.1f}\"/><text x=\"{:.1f}\" y=\"{:.1f}\" "
           "text-anchor=\"middle\">{}</text></g>\n",
           one.mark->style ? style_class(*one.mark->style) : "plain", x, row_y + 6, bottom(), one.from, row_y,
-          fitted(one.mark->text, kWidth));
+          fitted(one.mark->text, kChartWidth));
     }
     return drawing;
   }
@@ -380,7 +381,7 @@ class LineDrawing {
   std::vector<double> y_ticks_;
 };
 
-double total_of(const BarRow& row) {
+double row_total(const BarRow& row) {
   double total = 0;
   for (const BarSegment& segment : row.segments)
     total += std::isfinite(segment.value) ? std::max(0.0, segment.value) : 0;
@@ -495,22 +496,22 @@ std::string draw(const BarChart& chart) {
   constexpr double kRow = 50;
   constexpr double kBar = 22;
   double longest = 0;
-  for (const BarRow& row : chart.rows) longest = std::max(longest, total_of(row));
+  for (const BarRow& row : chart.rows) longest = std::max(longest, row_total(row));
   if (longest <= 0) return {};
   std::string summary = chart.title + ".";
   std::string drawing;
   double y = 0;
   for (const BarRow& row : chart.rows) {
-    const std::string total = value_text(total_of(row), chart.unit);
+    const std::string total = value_text(row_total(row), chart.unit);
     summary += fmt::format(" {}: {}.", row.label, total);
     drawing += fmt::format(
         "<text x=\"0\" y=\"{0:.1f}\">{1}</text><text x=\"{2:.1f}\" y=\"{0:.1f}\" text-anchor=\"end\" "
         "class=\"figure\">{3}</text><path class=\"track\" d=\"M0 {4:.1f}h{2:.1f}v{5:.1f}h-{2:.1f}z\"/>",
-        y + 18, fitted(row.label, kWidth - 90), kWidth, escaped(total), y + 25, kBar);
+        y + 18, fitted(row.label, kChartWidth - 90), kChartWidth, escaped(total), y + 25, kBar);
     double x = 0;
     for (const BarSegment& segment : row.segments) {
       if (!std::isfinite(segment.value) || segment.value <= 0) continue;
-      const double width = segment.value / longest * kWidth;
+      const double width = segment.value / longest * kChartWidth;
       const std::string what = segment.name.empty() ? row.label : segment.name;
       const std::string text = escaped(fmt::format("{}: {}", what, value_text(segment.value, chart.unit)));
       drawing += fmt::format(
@@ -530,7 +531,7 @@ std::string draw(const BarChart& chart) {
   return fmt::format(
       "<figure class=\"chart bars\">\n{}{}<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" "
       "aria-label=\"{}\">\n{}</svg>\n</figure>\n",
-      caption(chart.title, chart.note), bar_legend(chart), kWidth, y, escaped(summary), drawing);
+      caption(chart.title, chart.note), bar_legend(chart), kChartWidth, y, escaped(summary), drawing);
 }
 
 std::string_view chart_style() {

@@ -4,6 +4,7 @@
 #include <exception>
 #include <string_view>
 
+#include "lab/json_optional.h"
 #include "lab/machine.h"
 #include "lab/runbook/data_checksum.h"
 #include "lab/runbook/git_state.h"
@@ -17,12 +18,7 @@ using nlohmann::json;
 // How many of the other processes are written down: those that take the most memory.
 constexpr std::size_t kBackground = 8;
 
-template <typename Value>
-json or_null(const std::optional<Value>& value) {
-  return value ? json(*value) : json();
-}
-
-json or_null(const std::string& text) { return text.empty() ? json() : json(text); }
+json text_or_null(const std::string& text) { return text.empty() ? json() : json(text); }
 
 json data_set(const std::string& path) {
   if (path.empty()) return nullptr;
@@ -41,7 +37,7 @@ json artifact_store(const std::string& text) {
   return {{"host", target.host},
           {"port", target.port},
           {"rtt_seconds", or_null(trip.seconds)},
-          {"error", or_null(trip.error)}};
+          {"error", text_or_null(trip.error)}};
 }
 
 json background() {
@@ -64,7 +60,7 @@ json environment() {
 json to_json(const ThermalState& thermal) {
   return {{"celsius", or_null(thermal.celsius)},
           {"speed_limit", or_null(thermal.speed_limit)},
-          {"text", or_null(thermal.text)}};
+          {"text", text_or_null(thermal.text)}};
 }
 
 json to_json(const std::vector<CacheMount>& mounts) {
@@ -72,7 +68,7 @@ json to_json(const std::vector<CacheMount>& mounts) {
   for (const CacheMount& mount : mounts) {
     all.push_back({{"name", mount.name},
                    {"path", mount.path.string()},
-                   {"type", or_null(mount.type)},
+                   {"type", text_or_null(mount.type)},
                    {"network", mount.network}});
   }
   return all;
@@ -96,8 +92,8 @@ json circumstances(const CircumstanceOptions& options) {
   const GitState git = git_state_here();
   const char* fallback = std::getenv("PYTORCH_ENABLE_MPS_FALLBACK");
   facts.update({{"machine", to_json(Machine::here())},
-                {"container", or_null(Platform::here().container())},
-                {"commit", or_null(git.commit)},
+                {"container", text_or_null(Platform::here().container())},
+                {"commit", text_or_null(git.commit)},
                 {"dirty", git.commit.empty() ? json() : json(git.dirty)},
                 {"data_set", data_set(options.data)},
                 {"background", background()},
@@ -105,8 +101,8 @@ json circumstances(const CircumstanceOptions& options) {
                 {"cache_mounts", to_json(cache_mounts())},
                 {"environment", environment()},
                 {"fallback", fallback != nullptr && std::string_view(fallback) == "1"},
-                {"resolution", or_null(options.resolution)},
-                {"owner", or_null(options.owner)}});
+                {"resolution", text_or_null(options.resolution)},
+                {"owner", text_or_null(options.owner)}});
   return facts;
 }
 

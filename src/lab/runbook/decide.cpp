@@ -19,7 +19,7 @@ constexpr double kCliff = 0.2;
 constexpr std::size_t kOperators = 3;
 constexpr double kDay = 86400;
 
-std::string percent(double share) { return fmt::format("{:.0f}%", 100 * share); }
+std::string percent_text(double share) { return fmt::format("{:.0f}%", 100 * share); }
 
 double share_of(const json& profile, const char* name) {
   return profile.value("full", json::object()).value("shares", json::object()).value(name, 0.0);
@@ -47,7 +47,7 @@ json holding_back(const json& profile, double slow_operator) {
     if (device <= 0 || self <= slow_operator * device || !named.insert(row.value("name", "")).second) continue;
     rows.push_back({{"operator", row.value("name", "")},
                     {"seconds", self},
-                    {"reason", fmt::format("takes {} of the device's time", percent(self / device))}});
+                    {"reason", fmt::format("takes {} of the device's time", percent_text(self / device))}});
   }
   return rows;
 }
@@ -146,10 +146,10 @@ json symptoms(const Measured& measured, const DecideSettings& settings) {
                 {"evidence", std::move(evidence)}};
   };
   auto rows = json::array();
-  rows.push_back(row(
-      "fast start, then a cliff", "cache pressure", "lower the batch; flush at the end of each epoch",
-      measured.slowdown > kCliff,
-      fmt::format("the last epochs take {} more time than the first ones", percent(std::max(0.0, measured.slowdown)))));
+  rows.push_back(row("fast start, then a cliff", "cache pressure", "lower the batch; flush at the end of each epoch",
+                     measured.slowdown > kCliff,
+                     fmt::format("the last epochs take {} more time than the first ones",
+                                 percent_text(std::max(0.0, measured.slowdown)))));
   rows.push_back(row("one layer slow", "a gap in the kernels", "profile; swap the operator", !slow.empty(),
                      slow.empty() ? "no operator stands out"
                                   : fmt::format("{}: {}", slow.front()["operator"].get<std::string>(),
@@ -162,7 +162,7 @@ json symptoms(const Measured& measured, const DecideSettings& settings) {
       row("speedup near 1", "not the real device, or synchronisation", "profile; copy asynchronously",
           gain && *gain < settings.least_gain,
           gain ? fmt::format("a step takes {} less time than on the CPU, and the host waits {:.1f} times in it{}",
-                             percent(*gain), per_step_waits, measured.simulated ? " (simulated device)" : "")
+                             percent_text(*gain), per_step_waits, measured.simulated ? " (simulated device)" : "")
                : "not measured"));
   rows.push_back(
       row("out of memory", "chains of graphs that are kept", "segment the graph; empty_cache",
@@ -209,13 +209,13 @@ Decision decide(const Measured& measured, const DecideSettings& settings) {
     why = fmt::format(
         "memory rises by {} over the epochs, and {} is allowed: tensors are kept; until they are let go, plan a "
         "dedicated machine",
-        percent(*measured.memory_rise), percent(settings.memory_rise));
+        percent_text(*measured.memory_rise), percent_text(settings.memory_rise));
     options = {"let go of what is kept (see the growing lines)", "a remote machine of its own"};
   } else if ((idle && (slow || measured.simulated)) || std::ranges::find(findings, json("input")) != findings.end()) {
     outcome = "fix the data plane and the batch first";
     why = fmt::format("the device is busy for {} of the time ({} is the least); {} of a step is waiting for input{}",
-                      measured.utilisation ? percent(*measured.utilisation) : "an unknown share",
-                      percent(settings.least_utilisation), percent(input), doubt);
+                      measured.utilisation ? percent_text(*measured.utilisation) : "an unknown share",
+                      percent_text(settings.least_utilisation), percent_text(input), doubt);
     options = {"anymps profile", "anymps sweep"};
   } else if (waits) {
     outcome = "take the waits out of the loop";
@@ -227,8 +227,8 @@ Decision decide(const Measured& measured, const DecideSettings& settings) {
     options = {"rewrite the layer", "run it on the CPU deliberately", "MLX", "CUDA"};
   } else if (slow && !measured.simulated) {
     outcome = "cpu";
-    why = fmt::format("a step takes {} less time than on the CPU, below {}", percent(*gain),
-                      percent(settings.least_gain));
+    why = fmt::format("a step takes {} less time than on the CPU, below {}", percent_text(*gain),
+                      percent_text(settings.least_gain));
     options = {"a larger batch (anymps sweep)", "MLX", "a remote machine"};
   } else {
     verdict = Verdict::kGood;
@@ -239,7 +239,7 @@ Decision decide(const Measured& measured, const DecideSettings& settings) {
               : fmt::format(
                     "a step takes {} less time than on the CPU, memory is a plateau, the loss does "
                     "not drift",
-                    gain ? percent(*gain) : std::string("an unknown share"));
+                    gain ? percent_text(*gain) : std::string("an unknown share"));
   }
   Decision decision;
   decision.verdict = verdict;
@@ -278,7 +278,7 @@ json stop_rule(const std::vector<LoggedRun>& profiles, const DecideSettings& set
           {"operators", differing},
           {"why", fmt::format("profiles {} and {}, {:.0f} days apart, differ by {} although their loaders hold nothing "
                               "back, by the same operators: stop tuning, and change the contract",
-                              profiles[j].id, profiles[i].id, apart, percent(change))}};
+                              profiles[j].id, profiles[i].id, apart, percent_text(change))}};
     }
   }
   return nullptr;

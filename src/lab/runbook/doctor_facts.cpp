@@ -7,7 +7,7 @@
 namespace anymps::lab {
 namespace {
 
-constexpr const char* kQuestions =
+constexpr const char* kDoctorQuestions =
 #include "doctor_questions.inc"
     ;
 
@@ -37,7 +37,7 @@ DoctorFacts DoctorFacts::gather(const ChildCommand& python) {
   facts.descriptors = descriptor_limit();
   facts.caches = cache_mounts();
   facts.variables = telling_variables();
-  facts.python = ask_python(python, std::string(kQuestions) + "\nexamine(facts)\n");
+  facts.python = ask_python(python, std::string(kDoctorQuestions) + "\nexamine(facts)\n");
   if (facts.python.contains("not_started")) throw std::runtime_error(facts.python["error"].get<std::string>());
   return facts;
 }

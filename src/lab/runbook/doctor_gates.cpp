@@ -33,7 +33,7 @@ constexpr double kMuchSwap = 0.05;
 constexpr double kTooMuchSwap = 0.5;
 constexpr double kHot = 95;
 // Processes that wait for each core, over the last minute, before a training has begun.
-constexpr double kBusy = 0.5;
+constexpr double kBusyLoad = 0.5;
 // Of float32 sums of 64 products, in another order.
 constexpr double kTolerance = 1e-4;
 
@@ -509,7 +509,7 @@ Gate load(const DoctorFacts& facts) {
   if (!facts.load) return green(name, kNotTold);
   const std::string value =
       fmt::format("{:.1f} processes over the last minute, for {} cores", *facts.load, facts.machine.cores);
-  if (*facts.load > kBusy * facts.machine.cores) {
+  if (*facts.load > kBusyLoad * facts.machine.cores) {
     return yellow(name, value, "Others are at work here; figures will vary with what they do.",
                   "Wait until they are done, or take a machine of its own.");
   }

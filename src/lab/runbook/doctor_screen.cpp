@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kIndent = 33;
-constexpr std::size_t kWidest = 120;
+constexpr std::size_t kGateIndent = 33;
+constexpr std::size_t kWidestDoctor = 120;
 
 // The colour of each state, as ECMA-48 has it.
 const std::map<std::string, std::string_view> kColours = {{"green", "32"}, {"yellow", "33"}, {"red", "31"}};
@@ -22,15 +22,15 @@ const std::map<std::string, std::string_view> kColours = {{"green", "32"}, {"yel
 }  // namespace
 
 std::string doctor_screen(const json& document, const Terminal& terminal) {
-  const std::size_t width = std::clamp<std::size_t>(terminal.width, 72, kWidest);
-  const std::string indent(kIndent, ' ');
+  const std::size_t width = std::clamp<std::size_t>(terminal.width, 72, kWidestDoctor);
+  const std::string indent(kGateIndent, ' ');
   std::map<std::string, int> counts;
   std::string text;
   for (const json& gate : document.at("gates")) {
     const auto state = gate.at("state").get<std::string>();
     ++counts[state];
     text += terminal.paint(kColours.at(state), fmt::format("{:<7}", state));
-    text += fmt::format("{:<{}}", gate.at("name").get<std::string>(), kIndent - 7);
+    text += fmt::format("{:<{}}", gate.at("name").get<std::string>(), kGateIndent - 7);
     text += wrapped(gate.at("value").get<std::string>(), width, indent);
     if (state == "green") continue;
     text += indent + wrapped(gate.at("why").get<std::string>(), width, indent);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "lab/runbook/document_fields.h"
 #include "lab/runbook/platform.h"
 
 namespace anymps::lab {
@@ -14,17 +15,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kRed = "red";
-constexpr const char* kYellow = "yellow";
+constexpr const char* kRedSeverity = "red";
+constexpr const char* kYellowSeverity = "yellow";
 
 // They install packages and take no part in a run.
 constexpr std::array<std::string_view, 5> kInstallers = {"pip", "setuptools", "wheel", "uv", "virtualenv"};
 // Where things are kept changes no result, and how fast it is the mounts tell.
 constexpr std::array<std::string_view, 4> kPlaces = {"HF_", "TORCH_HOME", "XDG_", "ANYMPS"};
-
-json at(const json& object, const char* name) {
-  return object.is_object() && object.contains(name) ? object[name] : json();
-}
 
 class Differences {
  public:
@@ -49,7 +46,7 @@ std::map<std::string, json> by(const char* key, const json& list) {
   std::map<std::string, json> all;
   if (!list.is_array()) return all;
   for (const json& one : list) {
-    if (const json name = at(one, key); name.is_string()) all[name.get<std::string>()] = one;
+    if (const json name = member(one, key); name.is_string()) all[name.get<std::string>()] = one;
   }
   return all;
 }
@@ -68,18 +65,18 @@ void compare_packages(Differences& differences, const json& here, const json& th
     const bool installer = std::ranges::find(kInstallers, name) != kInstallers.end();
     const auto our = ours.find(name);
     const auto their = theirs.find(name);
-    const json our_version = our != ours.end() ? at(our->second, "version") : json();
-    const json their_version = their != theirs.end() ? at(their->second, "version") : json();
+    const json our_version = our != ours.end() ? member(our->second, "version") : json();
+    const json their_version = their != theirs.end() ? member(their->second, "version") : json();
     if (our_version != their_version) {
       // More than the bundle has does no harm by itself.
       differences.add("package", name, our_version, their_version,
-                      installer || their_version.is_null() ? kYellow : kRed);
+                      installer || their_version.is_null() ? kYellowSeverity : kRedSeverity);
       continue;
     }
-    const json our_files = at(our->second, "record_sha256");
-    const json their_files = at(their->second, "record_sha256");
+    const json our_files = member(our->second, "record_sha256");
+    const json their_files = member(their->second, "record_sha256");
     if (our_files.is_string() && their_files.is_string() && our_files != their_files) {
-      differences.add("files of package", name, our_files, their_files, kYellow);
+      differences.add("files of package", name, our_files, their_files, kYellowSeverity);
     }
   }
 }
@@ -92,7 +89,8 @@ void compare_variables(Differences& differences, const json& here, const json& t
   }
   for (const std::string& name : names) {
     const bool place = std::ranges::any_of(kPlaces, [&](std::string_view prefix) { return name.starts_with(prefix); });
-    differences.compare("variable", name, at(here, name.c_str()), at(there, name.c_str()), place ? kYellow : kRed);
+    differences.compare("variable", name, member(here, name.c_str()), member(there, name.c_str()),
+                        place ? kYellowSeverity : kRedSeverity);
   }
 }
 
@@ -103,11 +101,11 @@ void compare_caches(Differences& differences, const json& here, const json& ther
   for (const auto& [name, their] : by("name", there)) {
     const auto our = ours.find(name);
     if (our == ours.end()) continue;
-    const json our_mount = at(our->second, "mount");
-    const json their_mount = at(their, "mount");
+    const json our_mount = member(our->second, "mount");
+    const json their_mount = member(their, "mount");
     // A cache over the network that was on a disk is what makes another host slow.
     const bool worse = is_remote_mount(our_mount) && !is_remote_mount(their_mount);
-    differences.compare("cache mount", name, our_mount, their_mount, worse ? kRed : kYellow);
+    differences.compare("cache mount", name, our_mount, their_mount, worse ? kRedSeverity : kYellowSeverity);
   }
 }
 
@@ -115,50 +113,53 @@ void compare_caches(Differences& differences, const json& here, const json& ther
 
 json environment_differences(const json& here, const json& there) {
   Differences differences;
-  const json our_platform = at(here, "platform");
-  const json their_platform = at(there, "platform");
-  differences.compare("platform", "architecture", at(our_platform, "machine"), at(their_platform, "machine"), kRed);
-  differences.compare("platform", "system", at(our_platform, "system"), at(their_platform, "system"), kRed);
+  const json our_platform = member(here, "platform");
+  const json their_platform = member(there, "platform");
+  differences.compare("platform", "architecture", member(our_platform, "machine"), member(their_platform, "machine"),
+                      kRedSeverity);
+  differences.compare("platform", "system", member(our_platform, "system"), member(their_platform, "system"),
+                      kRedSeverity);
   for (const char* name : {"release", "cpu", "cores", "memory_bytes"}) {
-    differences.compare("platform", name, at(our_platform, name), at(their_platform, name), kYellow);
+    differences.compare("platform", name, member(our_platform, name), member(their_platform, name), kYellowSeverity);
   }
-  const json our_python = at(here, "python");
-  const json their_python = at(there, "python");
-  differences.compare("python", "implementation", at(our_python, "implementation"), at(their_python, "implementation"),
-                      kRed);
-  const json our_version = at(our_python, "version");
-  const json their_version = at(their_python, "version");
+  const json our_python = member(here, "python");
+  const json their_python = member(there, "python");
+  differences.compare("python", "implementation", member(our_python, "implementation"),
+                      member(their_python, "implementation"), kRedSeverity);
+  const json our_version = member(our_python, "version");
+  const json their_version = member(their_python, "version");
   differences.compare("python", "version", our_version, their_version,
-                      minor_version(our_version) == minor_version(their_version) ? kYellow : kRed);
-  compare_packages(differences, at(here, "packages"), at(there, "packages"));
-  const json our_torch = at(here, "torch");
-  const json their_torch = at(there, "torch");
+                      minor_version(our_version) == minor_version(their_version) ? kYellowSeverity : kRedSeverity);
+  compare_packages(differences, member(here, "packages"), member(there, "packages"));
+  const json our_torch = member(here, "torch");
+  const json their_torch = member(there, "torch");
   // The version is compared among the packages; torch can also be there as no package.
-  differences.compare("torch build", "version", at(our_torch, "version"), at(their_torch, "version"), kRed);
+  differences.compare("torch build", "version", member(our_torch, "version"), member(their_torch, "version"),
+                      kRedSeverity);
   for (const char* name : {"cuda", "hip", "git"}) {
-    differences.compare("torch build", name, at(our_torch, name), at(their_torch, name), kRed);
+    differences.compare("torch build", name, member(our_torch, name), member(their_torch, name), kRedSeverity);
   }
-  compare_variables(differences, at(here, "variables"), at(there, "variables"));
-  compare_caches(differences, at(here, "caches"), at(there, "caches"));
+  compare_variables(differences, member(here, "variables"), member(there, "variables"));
+  compare_caches(differences, member(here, "caches"), member(there, "caches"));
   return differences.take();
 }
 
 json data_differences(const json& here, const json& there) {
   Differences differences;
-  const auto ours = by("path", at(here, "files"));
-  const auto theirs = by("path", at(there, "files"));
+  const auto ours = by("path", member(here, "files"));
+  const auto theirs = by("path", member(there, "files"));
   for (const std::string& path : names_of(ours, theirs)) {
     const auto our = ours.find(path);
     const auto their = theirs.find(path);
-    differences.compare("data", path, our != ours.end() ? at(our->second, "sha256") : json(),
-                        their != theirs.end() ? at(their->second, "sha256") : json(),
-                        their != theirs.end() ? kRed : kYellow);
+    differences.compare("data", path, our != ours.end() ? member(our->second, "sha256") : json(),
+                        their != theirs.end() ? member(their->second, "sha256") : json(),
+                        their != theirs.end() ? kRedSeverity : kYellowSeverity);
   }
   return differences.take();
 }
 
 bool has_red(const json& differences) {
-  return std::ranges::any_of(differences, [](const json& one) { return at(one, "severity") == kRed; });
+  return std::ranges::any_of(differences, [](const json& one) { return member(one, "severity") == kRedSeverity; });
 }
 
 }  // namespace anymps::lab

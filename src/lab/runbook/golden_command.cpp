@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Larger files are data or weights, which have no place among sources.
-constexpr std::uint64_t kLargestFile = 16 << 20;
+constexpr std::uint64_t kLargestSource = 16 << 20;
 constexpr std::uint64_t kLargestProgram = 512 << 20;
 
 // What git says, without the line break at its end; empty where it is no repository.
@@ -48,7 +48,7 @@ class Gatherer {
     // A submodule is a folder in git's list.
     if (!fs::is_regular_file(target, error)) return leave_out(relative, "it is no regular file");
     const std::uint64_t bytes = fs::file_size(target, error);
-    if (!named && bytes > kLargestFile) return leave_out(relative, human_bytes(bytes) + " is more than sources have");
+    if (!named && bytes > kLargestSource) return leave_out(relative, human_bytes(bytes) + " is more than sources have");
     if (!named && total_ + bytes > kLargestProgram) return leave_out(relative, "the program is too large already");
     if (!seen_.insert(relative).second) return;
     total_ += bytes;

@@ -16,12 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kBold = "1";
-constexpr std::string_view kDim = "2";
-constexpr std::string_view kGreen = "32";
-constexpr std::string_view kRed = "31";
-constexpr std::string_view kYellow = "33";
-constexpr std::size_t kLabel = 12;
+constexpr std::size_t kHandoffLabelWidth = 12;
 constexpr std::size_t kMostData = 20;
 
 class Lines {
@@ -29,12 +24,13 @@ class Lines {
   explicit Lines(const Terminal& terminal) : terminal_(terminal) {}
 
   void line(std::string_view label, std::string_view text, std::string_view code = "") {
-    text_ += terminal_.paint(kBold, fmt::format("{:<{}}", label, kLabel)) + terminal_.paint(code, text) + "\n";
+    text_ +=
+        terminal_.paint(kBold, fmt::format("{:<{}}", label, kHandoffLabelWidth)) + terminal_.paint(code, text) + "\n";
   }
   void prose(std::string_view label, std::string_view text, std::string_view code = "") {
-    const std::string whole = fmt::format("{:<{}}{}", label, kLabel, text);
+    const std::string whole = fmt::format("{:<{}}{}", label, kHandoffLabelWidth, text);
     text_ += terminal_.paint(
-        code, wrapped(whole, std::clamp<std::size_t>(terminal_.width, 60, 110), std::string(kLabel, ' ')));
+        code, wrapped(whole, std::clamp<std::size_t>(terminal_.width, 60, 110), std::string(kHandoffLabelWidth, ' ')));
   }
   void plain(std::string_view text, std::string_view code = "") { text_ += terminal_.paint(code, text) + "\n"; }
   std::string take() { return std::move(text_); }
@@ -44,7 +40,7 @@ class Lines {
   std::string text_;
 };
 
-std::string text_of(const json& value) {
+std::string harmless_text(const json& value) {
   if (value.is_null()) return "-";
   std::string text = value.is_string() ? value.get<std::string>() : json_line(value);
   // A bundle's texts are a stranger's: nothing in them moves the cursor.
@@ -56,18 +52,18 @@ std::string text_of(const json& value) {
 
 std::string joined(const json& words) {
   std::string text;
-  for (const json& word : words) text += (text.empty() ? "" : " ") + text_of(word);
+  for (const json& word : words) text += (text.empty() ? "" : " ") + harmless_text(word);
   return text;
 }
 
 void add_notes(Lines& lines, const json& document) {
-  for (const json& note : document.value("notes", json::array())) lines.prose("note", text_of(note), kDim);
+  for (const json& note : document.value("notes", json::array())) lines.prose("note", harmless_text(note), kDim);
 }
 
 void add_golden(Lines& lines, const json& golden) {
   lines.prose("command", joined(golden.value("given", json::array())));
-  lines.line("owner",
-             fmt::format("{}, {}", text_of(golden.value("owner", json())), text_of(golden.value("date", json()))));
+  lines.line("owner", fmt::format("{}, {}", harmless_text(golden.value("owner", json())),
+                                  harmless_text(golden.value("date", json()))));
 }
 
 void add_differences(Lines& lines, const json& differences) {
@@ -75,11 +71,11 @@ void add_differences(Lines& lines, const json& differences) {
   for (const json& one : differences) {
     if (one["kind"] == "data" && ++data > kMostData) continue;
     const std::string_view code = one["severity"] == "red" ? kRed : kYellow;
-    lines.plain(
-        fmt::format("{} {}: {}", one["severity"] == "red" ? "!" : "?", text_of(one["kind"]), text_of(one["name"])),
-        code);
-    lines.plain("  - " + text_of(one["there"]), kDim);
-    lines.plain("  + " + text_of(one["here"]), code);
+    lines.plain(fmt::format("{} {}: {}", one["severity"] == "red" ? "!" : "?", harmless_text(one["kind"]),
+                            harmless_text(one["name"])),
+                code);
+    lines.plain("  - " + harmless_text(one["there"]), kDim);
+    lines.plain("  + " + harmless_text(one["here"]), code);
   }
   if (data > kMostData) lines.plain(fmt::format("... and {} more files of the data set", data - kMostData), kRed);
 }
@@ -93,10 +89,10 @@ std::size_t count_of(const json& differences, const char* severity) {
 
 std::string pack_screen(const json& document, const Terminal& terminal) {
   Lines lines(terminal);
-  lines.line("bundle", fmt::format("{}, {} of {} in {} files", text_of(document["bundle"]),
+  lines.line("bundle", fmt::format("{}, {} of {} in {} files", harmless_text(document["bundle"]),
                                    human_bytes(document.value("archive_bytes", std::uint64_t{0})),
                                    human_bytes(document.value("bytes", std::uint64_t{0})), document.value("files", 0)));
-  lines.line("sha256", text_of(document["sha256"]));
+  lines.line("sha256", harmless_text(document["sha256"]));
   add_golden(lines, document["golden"]);
   lines.line("lockfiles", joined(document["lockfiles"]));
   if (const json& data = document["data"]; data.is_object()) {
@@ -105,10 +101,10 @@ std::string pack_screen(const json& document, const Terminal& terminal) {
                            data.value("packed", false) ? "" : "; by their checksums, not packed"));
   }
   for (const json& one : document["left_out"]) {
-    lines.line("left out", fmt::format("{}: {}", text_of(one["path"]), text_of(one["why"])), kYellow);
+    lines.line("left out", fmt::format("{}: {}", harmless_text(one["path"]), harmless_text(one["why"])), kYellow);
   }
   for (const json& name : document["withheld"]) {
-    lines.line("left out", fmt::format("the value of {}, which looks like a secret", text_of(name)), kYellow);
+    lines.line("left out", fmt::format("the value of {}, which looks like a secret", harmless_text(name)), kYellow);
   }
   add_notes(lines, document);
   lines.line("", "The sha256 stands for all of it: give it to the other side by another way than the bundle.", kDim);
@@ -118,10 +114,11 @@ std::string pack_screen(const json& document, const Terminal& terminal) {
 std::string verify_screen(const json& document, const Terminal& terminal) {
   Lines lines(terminal);
   const json& differences = document["differences"];
-  lines.line("bundle", fmt::format("{}, whole, {} files", text_of(document["bundle"]), document.value("files", 0)));
-  lines.line("sha256", text_of(document["sha256"]));
+  lines.line("bundle",
+             fmt::format("{}, whole, {} files", harmless_text(document["bundle"]), document.value("files", 0)));
+  lines.line("sha256", harmless_text(document["sha256"]));
   add_golden(lines, document["golden"]);
-  if (!document["into"].is_null()) lines.line("unpacked", "into " + text_of(document["into"]));
+  if (!document["into"].is_null()) lines.line("unpacked", "into " + harmless_text(document["into"]));
   if (!differences.empty()) lines.plain("\n- in the bundle, + here", kDim);
   add_differences(lines, differences);
   if (!differences.empty()) lines.plain("");
@@ -140,24 +137,25 @@ std::string smoke_screen(const json& document, const Terminal& terminal) {
   const json& figures = document["figures"];
   const json& plateau = document["plateau"];
   const json& platform = document["environment"]["platform"];
-  lines.line("host", fmt::format("{}, {} there and back", text_of(document["host"]),
+  lines.line("host", fmt::format("{}, {} there and back", harmless_text(document["host"]),
                                  human_seconds(document.value("rtt_seconds", 0.0))));
-  lines.line("",
-             fmt::format("{} {}, {} {}, {} cores, {}", text_of(platform["system"]), text_of(platform["release"]),
-                         text_of(platform["machine"]), text_of(platform["cpu"]), text_of(platform["cores"]),
-                         human_bytes(platform.value("memory_bytes", std::uint64_t{0}))),
-             kDim);
+  lines.line(
+      "",
+      fmt::format("{} {}, {} {}, {} cores, {}", harmless_text(platform["system"]), harmless_text(platform["release"]),
+                  harmless_text(platform["machine"]), harmless_text(platform["cpu"]), harmless_text(platform["cores"]),
+                  human_bytes(platform.value("memory_bytes", std::uint64_t{0}))),
+      kDim);
   lines.line("bundle", fmt::format("{} {}", document.value("copied", false) ? "copied to" : "was there already, in",
-                                   text_of(document["folder"])));
+                                   harmless_text(document["folder"])));
   add_golden(lines, document["golden"]);
   lines.line("speed",
              fmt::format("{:.2f} steps/s over {} steps; input takes {:.0f} %", figures.value("steps_per_second", 0.0),
                          figures.value("steps", 0), 100 * figures.value("input_share", 0.0)));
   if (document["speed_ratio"].is_number()) {
     lines.line("", fmt::format("{:.2f} times as fast as run {} here", document["speed_ratio"].get<double>(),
-                               text_of(document["local"]["run"])));
+                               harmless_text(document["local"]["run"])));
   }
-  for (const json& cause : document["explanation"]) lines.prose("because", text_of(cause["text"]), kYellow);
+  for (const json& cause : document["explanation"]) lines.prose("because", harmless_text(cause["text"]), kYellow);
   lines.line("memory", fmt::format("peak {}", human_bytes(figures.value("peak_bytes", std::uint64_t{0}))));
   if (plateau["holds"].is_boolean()) {
     const bool holds = plateau["holds"].get<bool>();

@@ -39,17 +39,18 @@ std::string kind_of(std::string_view name) {
 }
 
 // {"machine": {"cpu": ...}} as {"machine.cpu": ...}. Lists stay whole.
-void flatten(const json& value, const std::string& prefix, std::map<std::string, json>& flat) {
+void flatten_with_dots(const json& value, const std::string& prefix, std::map<std::string, json>& flat) {
   if (!value.is_object()) {
     flat[prefix] = value;
     return;
   }
-  for (const auto& [name, inner] : value.items()) flatten(inner, prefix.empty() ? name : prefix + "." + name, flat);
+  for (const auto& [name, inner] : value.items())
+    flatten_with_dots(inner, prefix.empty() ? name : prefix + "." + name, flat);
 }
 
 std::map<std::string, json> flat_facts(const LoggedRun& run) {
   std::map<std::string, json> flat;
-  flatten(run.facts, "", flat);
+  flatten_with_dots(run.facts, "", flat);
   flat["command"] = run.command;
   // Names only: what a process has used since it was started says nothing here.
   std::set<std::string> apps;

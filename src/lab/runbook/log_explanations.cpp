@@ -26,14 +26,14 @@ constexpr double kLoad = 0.5;
 // Which of the two runs it slows down.
 enum class Slows { kBefore, kAfter, kEither };
 
-struct Finding {
+struct PossibleCause {
   Explanation explanation;
   Slows slows = Slows::kEither;
 };
 
 const json& fact(const RunWithSamples& run, const char* name) { return value_of(log_field(name), run.run.facts); }
 
-std::optional<double> number(const RunWithSamples& run, const char* name) {
+std::optional<double> number_fact(const RunWithSamples& run, const char* name) {
   const json& value = fact(run, name);
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
@@ -41,7 +41,7 @@ std::optional<double> number(const RunWithSamples& run, const char* name) {
 // The worst of what the run began with and of its samples.
 template <typename Worse>
 std::optional<double> worst(const RunWithSamples& run, const char* name, Worse worse) {
-  std::optional<double> found = number(run, name);
+  std::optional<double> found = number_fact(run, name);
   for (const json& sample : run.samples) {
     const json& value = value_of(log_field(name), sample);
     if (value.is_number() && (!found || worse(value.get<double>(), *found))) found = value.get<double>();
@@ -90,10 +90,10 @@ class Search {
 
   // At the beginning, before the training itself is part of it.
   void load() {
-    const auto old_value = number(before_, "load");
-    const auto new_value = number(after_, "load");
+    const auto old_value = number_fact(before_, "load");
+    const auto new_value = number_fact(after_, "load");
     if (!old_value || !new_value || std::abs(*old_value - *new_value) < kLoad) return;
-    const double cores = std::max(1.0, number(after_, "cores").value_or(1));
+    const double cores = std::max(1.0, number_fact(after_, "cores").value_or(1));
     const double up_to = std::min(0.95, std::abs(*old_value - *new_value) / cores);
     add("load",
         fmt::format(
@@ -136,8 +136,8 @@ class Search {
   }
 
   void round_trip() {
-    const auto old_value = number(before_, "rtt_seconds");
-    const auto new_value = number(after_, "rtt_seconds");
+    const auto old_value = number_fact(before_, "rtt_seconds");
+    const auto new_value = number_fact(after_, "rtt_seconds");
     if (!old_value || !new_value) return;
     if (std::max(*old_value, *new_value) < std::min(*old_value, *new_value) * 1.5 + 0.001) return;
     add("RTT to the artifact store",
@@ -194,7 +194,7 @@ class Search {
     add("environment variables", fmt::format("{}", fmt::join(texts, "; ")), std::nullopt, Slows::kEither);
   }
 
-  std::vector<Finding> take() { return std::move(found_); }
+  std::vector<PossibleCause> take() { return std::move(found_); }
 
  private:
   void add(std::string name, std::string text, std::optional<double> up_to, Slows slows) {
@@ -203,7 +203,7 @@ class Search {
 
   const RunWithSamples& before_;
   const RunWithSamples& after_;
-  std::vector<Finding> found_;
+  std::vector<PossibleCause> found_;
 };
 
 }  // namespace
@@ -218,8 +218,8 @@ std::vector<Explanation> explain(const RunWithSamples& before, const RunWithSamp
   search.swap();
   search.load();
   search.background();
-  search.share("threads", number(before, "threads"), number(after, "threads"), "");
-  search.share("cores allowed", number(before, "cores_allowed"), number(after, "cores_allowed"), "");
+  search.share("threads", number_fact(before, "threads"), number_fact(after, "threads"), "");
+  search.share("cores allowed", number_fact(before, "cores_allowed"), number_fact(after, "cores_allowed"), "");
   search.caches();
   search.round_trip();
   search.flag("fallback", true, "CPU fallback", "operators that MPS lacks run on the CPU", std::nullopt);
@@ -246,10 +246,10 @@ std::vector<Explanation> explain(const RunWithSamples& before, const RunWithSamp
   search.environment();
 
   std::vector<Explanation> explanations;
-  for (Finding& finding : search.take()) {
+  for (PossibleCause& cause : search.take()) {
     const bool fits =
-        !speed_change || finding.slows == Slows::kEither || (finding.slows == Slows::kAfter) == (*speed_change < 0);
-    if (fits) explanations.push_back(std::move(finding.explanation));
+        !speed_change || cause.slows == Slows::kEither || (cause.slows == Slows::kAfter) == (*speed_change < 0);
+    if (fits) explanations.push_back(std::move(cause.explanation));
   }
   return explanations;
 }

@@ -50,7 +50,7 @@ std::string markdown_line(const std::vector<std::string>& cells) {
 }
 
 // The words as a shell would take them, near enough to be read.
-std::string command_text(const LoggedRun& run) { return fmt::format("{}", fmt::join(run.command, " ")); }
+std::string exported_command(const LoggedRun& run) { return fmt::format("{}", fmt::join(run.command, " ")); }
 
 std::string figure_line(const RunFigure& figure) {
   return fmt::format("{} {}{}", figure.name, figure_text(figure.kind, figure.value),
@@ -121,7 +121,7 @@ std::string log_to_csv(const std::vector<RunWithSamples>& runs) {
                                       std::string(verdict_text(run.verdict)),
                                       run.started,
                                       run.ended,
-                                      command_text(run),
+                                      exported_command(run),
                                       run.folder};
     for (const LogField& field : log_fields()) {
       const json& value = value_of(field, run.facts);

@@ -19,17 +19,16 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLabel = 24;
-constexpr std::string_view kBold = "1";
+constexpr std::size_t kLogLabelWidth = 24;
 
-std::string_view colour_of(const std::string& verdict) {
+std::string_view verdict_colour(const std::string& verdict) {
   if (verdict == "good") return "32";
   return verdict == "bad" ? "31" : "33";
 }
 
 std::size_t width_of(const Terminal& terminal) { return std::clamp<std::size_t>(terminal.width, 72, 120); }
 
-std::string command_of(const json& run) {
+std::string logged_command(const json& run) {
   std::string text;
   for (const json& word : member(run, "command")) text += (text.empty() ? "" : " ") + plain_text(word);
   return text;
@@ -37,9 +36,9 @@ std::string command_of(const json& run) {
 
 std::string line(const Terminal& terminal, std::string_view label, std::string_view text) {
   // Counted in characters: a label may have more bytes than that.
-  const std::size_t gap = kLabel - std::min(kLabel - 1, length_of(label) + 2);
+  const std::size_t gap = kLogLabelWidth - std::min(kLogLabelWidth - 1, length_of(label) + 2);
   return "  " + std::string(label) + std::string(gap, ' ') +
-         wrapped(text, width_of(terminal), std::string(kLabel, ' '));
+         wrapped(text, width_of(terminal), std::string(kLogLabelWidth, ' '));
 }
 
 // The least and the most of a field in the samples.
@@ -75,7 +74,7 @@ std::string note_lines(const Terminal& terminal, const json& notes) {
   return text;
 }
 
-std::string percent(const json& change) {
+std::string change_text(const json& change) {
   return change.is_number() ? fmt::format("{:+.1f}%", 100 * change.get<double>()) : "";
 }
 
@@ -94,10 +93,10 @@ std::string log_list_screen(const json& document, const Terminal& terminal) {
                     text_member(run, "verb"), text_member(run, "state"));
     const std::string torch = fmt::format("  {:<12}  ", text_member(member(run, "facts"), "torch", "-"));
     const std::size_t taken = head.size() + 8 + torch.size();
-    text +=
-        head + terminal.paint(colour_of(verdict), fmt::format("{:<8}", verdict)) + torch +
-        keep_end(command_of(run), std::max<std::size_t>(20, width_of(terminal) - std::min(taken, width_of(terminal)))) +
-        "\n";
+    text += head + terminal.paint(verdict_colour(verdict), fmt::format("{:<8}", verdict)) + torch +
+            keep_end(logged_command(run),
+                     std::max<std::size_t>(20, width_of(terminal) - std::min(taken, width_of(terminal)))) +
+            "\n";
   }
   return text;
 }
@@ -108,11 +107,11 @@ std::string log_show_screen(const json& document, const Terminal& terminal) {
   const std::string verdict = text_member(run, "verdict");
   std::string text =
       terminal.paint(kBold, fmt::format("run {}: anymps {}", plain_text(member(run, "id")), text_member(run, "verb")));
-  text += fmt::format(", {}, ", text_member(run, "state")) + terminal.paint(colour_of(verdict), verdict) + "\n";
+  text += fmt::format(", {}, ", text_member(run, "state")) + terminal.paint(verdict_colour(verdict), verdict) + "\n";
   text += line(terminal, "started", text_member(run, "started"));
   text += line(terminal, "ended", text_member(run, "ended", "-"));
   text += line(terminal, "folder", text_member(run, "folder"));
-  text += line(terminal, "command", command_of(run));
+  text += line(terminal, "command", logged_command(run));
   std::string_view group;
   for (const LogField& field : log_fields()) {
     if (group != field.group) {
@@ -157,7 +156,7 @@ std::string log_diff_screen(const json& document, const Terminal& terminal) {
     const json& run = member(document, end);
     text += line(terminal, end,
                  fmt::format("run {}, {} of {}: {}", plain_text(member(run, "run")), text_member(run, "verb"),
-                             text_member(run, "started"), command_of(run)));
+                             text_member(run, "started"), logged_command(run)));
   }
   text += terminal.paint(kBold, "what changed") + "\n";
   const json& changed = member(document, "changed");
@@ -175,7 +174,7 @@ std::string log_diff_screen(const json& document, const Terminal& terminal) {
     text += line(terminal, text_member(figure, "name"),
                  fmt::format("{} -> {}  {}{}", figure_text(kind, number_in(figure, "before").value_or(0)),
                              figure_text(kind, number_in(figure, "after").value_or(0)),
-                             percent(member(figure, "change")), place.empty() ? "" : "  at " + place));
+                             change_text(member(figure, "change")), place.empty() ? "" : "  at " + place));
   }
   text += terminal.paint(kBold, "what could explain it") + "\n";
   for (const json& explanation : member(document, "explanations")) {

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 // "anyl" in ASCII, by which the file is known to be ours.
 constexpr std::int64_t kApplication = 0x616e796c;
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kLogbookVersion = 1;
 
 constexpr const char* kTables = R"sql(
 CREATE TABLE runs (
@@ -64,7 +64,7 @@ CREATE TABLE notes (
 
 constexpr const char* kRunColumns = "id, verb, key, state, verdict, started, ended, command, folder, facts, document";
 
-std::string variable(const char* name) {
+std::string variable_or_empty(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
 }
@@ -119,7 +119,7 @@ void make_tables(Database& database) {
   if (pragma(database, "application_id") != kApplication) {
     database.execute(kTables);
     database.execute(fmt::format("PRAGMA application_id = {}", kApplication).c_str());
-    database.execute(fmt::format("PRAGMA user_version = {}", kVersion).c_str());
+    database.execute(fmt::format("PRAGMA user_version = {}", kLogbookVersion).c_str());
   }
   transaction.commit();
 }
@@ -127,9 +127,9 @@ void make_tables(Database& database) {
 }  // namespace
 
 fs::path Logbook::default_path() {
-  if (const std::string named = variable("ANYMPS_LOGBOOK"); !named.empty()) return named;
-  const std::string data = variable("XDG_DATA_HOME");
-  const fs::path folder = !data.empty() ? fs::path(data) : fs::path(variable("HOME")) / ".local" / "share";
+  if (const std::string named = variable_or_empty("ANYMPS_LOGBOOK"); !named.empty()) return named;
+  const std::string data = variable_or_empty("XDG_DATA_HOME");
+  const fs::path folder = !data.empty() ? fs::path(data) : fs::path(variable_or_empty("HOME")) / ".local" / "share";
   return folder / "anymps" / "logbook.sqlite";
 }
 
@@ -139,7 +139,7 @@ Logbook::Logbook(const fs::path& path) : path_(path), database_(with_folder(path
     if (!empty && pragma(database_, "application_id") != kApplication) {
       throw std::runtime_error("it is a database of another program");
     }
-    if (pragma(database_, "user_version") > kVersion) {
+    if (pragma(database_, "user_version") > kLogbookVersion) {
       throw std::runtime_error("it was written by a newer anymps; this one cannot read it");
     }
     database_.log_ahead();

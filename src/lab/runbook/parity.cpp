@@ -27,7 +27,7 @@ constexpr const char* kSimulated =
     "about a Mac. The same command there compares with Apple's own.";
 
 // How many steps are run; 0: to the script's end.
-std::uint64_t steps_of(const ParityOptions& options) {
+std::uint64_t compared_steps(const ParityOptions& options) {
   return options.steps.value_or(options.metric.empty() ? kDriftSteps : 0);
 }
 
@@ -56,7 +56,7 @@ json run_device(Session& session, const ParityOptions& options, const std::strin
     if (std::getenv("ANYMPS") == nullptr) settings.environment["ANYMPS"] = "1";
     if (!options.genuine.empty()) settings.environment["ANYMPS_TRACE_CALLS"] = "1";
   }
-  const std::uint64_t steps = steps_of(options);
+  const std::uint64_t steps = compared_steps(options);
   json spec = {{"mode", "parity"}, {"seed", options.seed}, {"no_dropout", options.no_dropout}};
   // The recorder counts them behind the first step.
   if (steps > 0) spec["steps"] = steps - 1;
@@ -70,7 +70,7 @@ json run_device(Session& session, const ParityOptions& options, const std::strin
   return part;
 }
 
-std::string failure_text(const KeptRun& run) {
+std::string run_failure_text(const KeptRun& run) {
   if (!run.ran()) return fmt::format("on {} the script did not run ({}): {}", run.device, run.outcome, run.why);
   return fmt::format(
       "on {} no step of an optimiser was seen; is anymps installed for that Python, and does the script train?",
@@ -109,7 +109,7 @@ json compared(const KeptRun& reference, const KeptRun& run, const ParityOptions&
   comparison["outcome"] = run.outcome;
   comparison["why"] = run.why;
   comparison["output"] = run.output;
-  if (!trained) comparison["findings"].push_back(failure_text(run));
+  if (!trained) comparison["findings"].push_back(run_failure_text(run));
   for (const json& finding : comparison.at("findings")) findings.bad.push_back(finding);
   if (!is_on_its_device(run)) {
     findings.unknown.push_back(fmt::format("asked for {}, the script had its parameters on {}: nothing was compared",
@@ -167,7 +167,7 @@ json reviewed(const json& comparisons, const ParityOptions& options, Findings& f
   return {{"path", options.table}, {"updated", options.update}, {"slack", options.slack}, {"changed", changed}};
 }
 
-json notes_of(const std::vector<KeptRun>& runs, const json& comparisons, const ParityOptions& options) {
+json parity_notes(const std::vector<KeptRun>& runs, const json& comparisons, const ParityOptions& options) {
   json notes = json::array();
   if (std::ranges::any_of(runs, plays_mps)) notes.push_back(kSimulated);
   for (const json& comparison : comparisons) {
@@ -204,7 +204,7 @@ json to_json(const ParityOptions& options) {
           {"device", options.device.name},
           {"environment", options.trial.environment},
           {"seed", options.seed},
-          {"steps", steps_of(options)},
+          {"steps", compared_steps(options)},
           {"no_dropout", options.no_dropout},
           {"max_relative", options.limits.max_relative},
           {"drift", options.limits.drift},
@@ -245,7 +245,7 @@ json parity(Session& session, const ParityOptions& options) {
   document["genuine"] = json::array();
   json genuine_notes = json::array();
   if (runs.size() < devices.size()) {
-    findings.unknown.push_back(failure_text(reference));
+    findings.unknown.push_back(run_failure_text(reference));
     document["output"] = reference.output;
   } else {
     if (!is_on_its_device(reference)) {
@@ -268,7 +268,7 @@ json parity(Session& session, const ParityOptions& options) {
   }
   document["dtype_policy"] = dtype_policy(runs);
   document["findings"] = findings.all();
-  document["notes"] = notes_of(runs, comparisons, options);
+  document["notes"] = parity_notes(runs, comparisons, options);
   for (const json& note : genuine_notes) document["notes"].push_back(note);
   log_facts(session, runs);
   json finished = session.finish(findings.verdict(), std::move(document));

@@ -21,7 +21,7 @@ constexpr double kFewestPoints = 5;  // of a slope
 
 json finite_json(double value) { return std::isfinite(value) ? json(value) : json(); }
 
-std::string number_text(double value) { return fmt::format("{:.3g}", value); }
+std::string short_number(double value) { return fmt::format("{:.3g}", value); }
 
 const RecordedValue* find(const KeptRun& run, const RecordedValue& like) {
   const auto found = std::ranges::find_if(run.values, [&like](const RecordedValue& value) {
@@ -114,8 +114,8 @@ class Tensors {
                           not_finite == 1 ? "" : "s", reference_.device, other_.device);
     } else {
       text += fmt::format("differs on {} by {} of its largest element (limit {})", other_.device,
-                          number_text(shown->at("max_relative").get<double>()),
-                          number_text(shown->at("limit").get<double>()));
+                          short_number(shown->at("max_relative").get<double>()),
+                          short_number(shown->at("limit").get<double>()));
     }
     if (count > 1) {
       text += fmt::format("; {} more {} too", count - 1, count == 2 ? what_ + " does" : what_ + "s do");
@@ -219,8 +219,8 @@ void compare_losses(const KeptRun& reference, const KeptRun& other, const Parity
       {"last_relative", last}, {"limit", limits.drift}, {"decades_per_step", decades_per_step(steps)}};
   if (!random && last.is_number() && last.get<double>() > limits.drift) {
     findings.push_back(fmt::format("the loss on {} is {} apart from that on {} at step {} (limit {})", other.device,
-                                   number_text(last.get<double>()), reference.device,
-                                   steps.back().at("step").get<std::uint64_t>(), number_text(limits.drift)));
+                                   short_number(last.get<double>()), reference.device,
+                                   steps.back().at("step").get<std::uint64_t>(), short_number(limits.drift)));
   }
 }
 

@@ -15,18 +15,18 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kWidest = 120;
+constexpr std::size_t kWidestParity = 120;
 constexpr std::size_t kMostRows = 8;   // of a table; --json has them all
 constexpr std::size_t kMostSteps = 6;  // of the drift
 
-std::string number_text(const json& value, const char* format = "{:.3g}") {
+std::string number_or_dash(const json& value, const char* format = "{:.3g}") {
   return value.is_number() ? fmt::format(fmt::runtime(format), value.get<double>()) : "-";
 }
 
 class ParityScreen {
  public:
   ParityScreen(const json& document, const Terminal& terminal)
-      : document_(document), terminal_(terminal), width_(std::clamp<std::size_t>(terminal.width, 72, kWidest)) {}
+      : document_(document), terminal_(terminal), width_(std::clamp<std::size_t>(terminal.width, 72, kWidestParity)) {}
 
   std::string draw() {
     for (const json& comparison : document_.at("comparisons")) draw_comparison(comparison);
@@ -92,10 +92,10 @@ class ParityScreen {
       const bool over = row->at("over").get<bool>();
       auto name = row->at("name").get<std::string>();
       if (is_layers) name += " (" + row->at("kind").get<std::string>() + ")";
-      std::string line =
-          fmt::format("  {:<{}} {:<9} {:>10} {:>9} {:>9}", keep_end(name, name_width), name_width,
-                      row->at("dtype").get<std::string>(), number_text(row->at("max_ulps"), "{:.0f}"),
-                      number_text(row->at("max_relative"), "{:.2g}"), number_text(row->at("max_absolute"), "{:.2g}"));
+      std::string line = fmt::format("  {:<{}} {:<9} {:>10} {:>9} {:>9}", keep_end(name, name_width), name_width,
+                                     row->at("dtype").get<std::string>(), number_or_dash(row->at("max_ulps"), "{:.0f}"),
+                                     number_or_dash(row->at("max_relative"), "{:.2g}"),
+                                     number_or_dash(row->at("max_absolute"), "{:.2g}"));
       if (over) line += " bad";
       if (row->at("random").get<bool>()) line += " rnd";
       text_ += (over ? terminal_.paint("31", line) : line) + "\n";
@@ -110,9 +110,10 @@ class ParityScreen {
     const std::size_t shown = std::min(steps.size(), kMostSteps);
     for (std::size_t i = 0; i < shown; ++i) {
       const json& step = steps[shown == 1 ? 0 : i * (steps.size() - 1) / (shown - 1)];
-      text_ += fmt::format("  {:<6} {:>14} {:>14} {:>10} {:>10}\n", step.at("step").get<std::uint64_t>(),
-                           number_text(step.at("loss"), "{:.7g}"), number_text(step.at("reference_loss"), "{:.7g}"),
-                           number_text(step.at("relative"), "{:.2g}"), number_text(step.at("ulps"), "{:.0f}"));
+      text_ +=
+          fmt::format("  {:<6} {:>14} {:>14} {:>10} {:>10}\n", step.at("step").get<std::uint64_t>(),
+                      number_or_dash(step.at("loss"), "{:.7g}"), number_or_dash(step.at("reference_loss"), "{:.7g}"),
+                      number_or_dash(step.at("relative"), "{:.2g}"), number_or_dash(step.at("ulps"), "{:.0f}"));
     }
     const json& slope = comparison.at("drift").at("decades_per_step");
     if (slope.is_number() && slope.get<double>() > 0) {
@@ -145,9 +146,9 @@ class ParityScreen {
     const json& metric = document_.at("metric");
     if (metric.is_null()) return;
     heading(
-        fmt::format("{} (tolerance {})", metric.at("name").get<std::string>(), number_text(metric.at("tolerance"))));
+        fmt::format("{} (tolerance {})", metric.at("name").get<std::string>(), number_or_dash(metric.at("tolerance"))));
     for (const auto& [device, value] : metric.at("values").items()) {
-      text_ += fmt::format("  {:<8} {}\n", device, number_text(value, "{:.6g}"));
+      text_ += fmt::format("  {:<8} {}\n", device, number_or_dash(value, "{:.6g}"));
     }
     text_ += "\n";
   }
@@ -175,8 +176,8 @@ class ParityScreen {
     text_ += fmt::format("  {:<16} {:<40} {:>8} {:>9}\n", "operator", "kernel", "max ulps", "relative");
     for (const json& row : rows) {
       text_ += fmt::format("  {:<16} {:<40} {:>8} {:>9}\n", row.at("operator").get<std::string>(),
-                           row.at("kernel").get<std::string>(), number_text(row.at("max_ulps"), "{:.0f}"),
-                           number_text(row.at("max_relative"), "{:.2g}"));
+                           row.at("kernel").get<std::string>(), number_or_dash(row.at("max_ulps"), "{:.0f}"),
+                           number_or_dash(row.at("max_relative"), "{:.2g}"));
     }
     text_ += "\n";
   }

@@ -32,7 +32,7 @@ json value_json(const RecordedValue& value) {
           {"count", value.count}, {"offset", value.offset}, {"shape", value.shape}};
 }
 
-RecordedValue value_of(const json& row) {
+RecordedValue recorded_value(const json& row) {
   RecordedValue value;
   row.at("what").get_to(value.what);
   row.at("name").get_to(value.name);
@@ -128,7 +128,7 @@ KeptRun kept_run(const json& part, const fs::path& values_path) {
   if (const json& metric = part.at("metric"); !metric.is_null()) run.metric = exact_number(metric);
   if (!part.contains("values")) return run;
   part.at("steps").get_to(run.steps);
-  for (const json& row : part.at("values")) run.values.push_back(value_of(row));
+  for (const json& row : part.at("values")) run.values.push_back(recorded_value(row));
   tell_apart(run.values);
   for (const json& row : part.at("losses")) {
     run.losses.push_back(

@@ -23,8 +23,8 @@ json spec_for(const PlateauSettings& plateau, std::uint64_t epochs, bool sites) 
 }
 
 // The document without its sites; "verdict" in it is for the part alone.
-json curve(Session& session, const TrialSettings& settings, const PlateauSettings& plateau,
-           const TrialProgress& progress) {
+json measured_curve(Session& session, const TrialSettings& settings, const PlateauSettings& plateau,
+                    const TrialProgress& progress) {
   const Trial trial = run_trial(settings, spec_for(plateau, plateau.epochs, false), progress);
   const RecordedProcess* main = trial.main();
   const std::vector<RecordedEpoch> epochs = main != nullptr ? main->epochs : std::vector<RecordedEpoch>();
@@ -74,7 +74,7 @@ PlateauResult run_plateau(Session& session, const TrialSettings& settings, const
   };
   PlateauResult result;
   result.document =
-      session.part("plateau", [&] { return curve(session, settings, plateau, shown(from, "memory curve")); });
+      session.part("plateau", [&] { return measured_curve(session, settings, plateau, shown(from, "memory curve")); });
   result.verdict = verdict_from(result.document.value("verdict", ""));
   if (result.verdict == Verdict::kBad && plateau.sites && !result.document.contains("failure")) {
     result.document["sites"] =

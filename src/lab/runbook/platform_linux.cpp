@@ -32,7 +32,7 @@ std::string word_in(const fs::path& path) {
   return word;
 }
 
-std::optional<double> number_in(const fs::path& path) {
+std::optional<double> number_in_file(const fs::path& path) {
   std::ifstream file(path);
   double value = 0;
   return file >> value ? std::optional(value) : std::nullopt;
@@ -58,11 +58,11 @@ class LinuxPlatform : public Platform {
     for (const fs::path& supply : entries_of(root_ / "sys/class/power_supply")) {
       const std::string type = word_in(supply / "type");
       if (type == "Mains" || type == "USB") {
-        if (const auto online = number_in(supply / "online")) {
+        if (const auto online = number_in_file(supply / "online")) {
           power.on_mains = power.on_mains.value_or(false) || *online > 0;
         }
       } else if (type == "Battery" && word_in(supply / "scope") != "Device") {  // else it is that of a mouse
-        if (const auto percent = number_in(supply / "capacity")) power.battery_share = *percent / 100;
+        if (const auto percent = number_in_file(supply / "capacity")) power.battery_share = *percent / 100;
         if (!power.on_mains && word_in(supply / "status") == "Discharging") power.on_mains = false;
       }
     }
@@ -77,7 +77,7 @@ class LinuxPlatform : public Platform {
   ThermalState thermal() const override {
     ThermalState state;
     for (const fs::path& zone : entries_of(root_ / "sys/class/thermal")) {
-      const auto thousandths = number_in(zone / "temp");
+      const auto thousandths = number_in_file(zone / "temp");
       if (!thousandths || *thousandths <= 0) continue;  // a cooling device, or a sensor that is off
       if (*thousandths / 1000 <= state.celsius.value_or(0)) continue;
       state.celsius = *thousandths / 1000;
@@ -85,15 +85,15 @@ class LinuxPlatform : public Platform {
     }
     // The kernel cools by lowering the highest frequency that is allowed.
     for (const fs::path& policy : entries_of(root_ / "sys/devices/system/cpu/cpufreq")) {
-      const auto allowed = number_in(policy / "scaling_max_freq");
-      const auto highest = number_in(policy / "cpuinfo_max_freq");
+      const auto allowed = number_in_file(policy / "scaling_max_freq");
+      const auto highest = number_in_file(policy / "cpuinfo_max_freq");
       if (!allowed || !highest || *highest <= 0) continue;
       state.speed_limit = std::min(state.speed_limit.value_or(1), *allowed / *highest);
     }
     return state;
   }
 
-  std::optional<double> load() const override { return number_in(root_ / "proc/loadavg"); }
+  std::optional<double> load() const override { return number_in_file(root_ / "proc/loadavg"); }
 
   std::optional<std::uint64_t> memory_free() const override { return gpu::available_memory(root_); }
 

@@ -28,7 +28,7 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-std::optional<double> number_in(std::string_view text) {
+std::optional<double> number_in_text(std::string_view text) {
   // Not std::from_chars, which macOS has for whole numbers only.
   const std::string copy(text.substr(0, 64));
   char* end = nullptr;
@@ -51,7 +51,7 @@ std::optional<std::uint64_t> sysctl_bytes(std::string_view text, std::string_vie
   std::string_view words = *rest;
   take_word(words);  // the equals sign
   const std::string_view word = take_word(words);
-  const auto number = number_in(word);
+  const auto number = number_in_text(word);
   if (!number) return std::nullopt;
   double unit = 1;
   if (word.ends_with('K')) unit = 1024;
@@ -64,7 +64,7 @@ std::optional<std::uint64_t> meminfo_bytes(std::string_view text, std::string_vi
   const auto rest = behind(text, key);
   if (!rest) return std::nullopt;
   std::string_view words = *rest;
-  const auto number = number_in(take_word(words));
+  const auto number = number_in_text(take_word(words));
   return number ? std::optional(static_cast<std::uint64_t>(*number) * 1024) : std::nullopt;
 }
 
@@ -99,7 +99,7 @@ PowerState power_in_pmset(std::string_view battery, std::string_view settings) {
     const std::size_t begin =
         percent == std::string_view::npos ? percent : line->find_last_not_of("0123456789", percent - 1);
     if (begin != std::string_view::npos) {
-      if (const auto number = number_in(line->substr(begin + 1))) power.battery_share = *number / 100;
+      if (const auto number = number_in_text(line->substr(begin + 1))) power.battery_share = *number / 100;
     }
   }
   // " lowpowermode         1"; Macs that have other modes, too, call it powermode, of which 1 is the low one.
@@ -108,7 +108,7 @@ PowerState power_in_pmset(std::string_view battery, std::string_view settings) {
     for (std::string_view rest = settings; !rest.empty();) {
       std::string_view line = take_line(rest);
       if (take_word(line) != key) continue;
-      if (const auto value = number_in(take_word(line))) power.low_power_mode = *value == 1;
+      if (const auto value = number_in_text(take_word(line))) power.low_power_mode = *value == 1;
     }
   }
   return power;
@@ -119,7 +119,7 @@ ThermalState thermal_in_pmset(std::string_view text) {
   // "	CPU_Speed_Limit 	= 80", on Macs that lower it; others write notes alone.
   if (const auto rest = behind(text, "CPU_Speed_Limit")) {
     const std::size_t digits = rest->find_first_of("0123456789");
-    const auto number = digits != std::string_view::npos ? number_in(rest->substr(digits)) : std::nullopt;
+    const auto number = digits != std::string_view::npos ? number_in_text(rest->substr(digits)) : std::nullopt;
     if (number) state.speed_limit = *number / 100;
   }
   while (!text.empty()) {
@@ -152,13 +152,13 @@ std::optional<LinuxProcess> process_in_stat(std::string_view text, double ticks_
   const std::size_t close = text.rfind(") ");
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return std::nullopt;
   LinuxProcess process;
-  process.use.pid = static_cast<pid_t>(number_in(text).value_or(0));
+  process.use.pid = static_cast<pid_t>(number_in_text(text).value_or(0));
   process.use.name = text.substr(open + 1, close - open - 1);
   std::string_view rest = text.substr(close + 2);
   std::vector<std::string_view> fields;  // from the third on
   for (std::string_view word = take_word(rest); !word.empty(); word = take_word(rest)) fields.push_back(word);
   const auto field = [&fields](std::size_t number) {
-    return number - 3 < fields.size() ? number_in(fields[number - 3]).value_or(0) : 0;
+    return number - 3 < fields.size() ? number_in_text(fields[number - 3]).value_or(0) : 0;
   };
   process.parent = static_cast<pid_t>(field(4));
   process.use.cpu_seconds = (field(14) + field(15)) / ticks_a_second;

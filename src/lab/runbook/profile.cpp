@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lab/nanosecond.h"
 #include "lab/replayed_timeline.h"
 #include "lab/runbook/step_times.h"
 
@@ -14,7 +15,6 @@ namespace {
 using gpu::TraceKind;
 using nlohmann::json;
 
-constexpr double kSecond = 1e-9;
 constexpr std::size_t kRowsKept = 20;
 
 // Whether the window lies in the script's first epoch, behind it, or in both: the first one compiles and fills caches.
@@ -31,7 +31,7 @@ Spread intervals_between(const RecordedProcess& process, std::uint64_t first, st
   std::vector<double> seconds;
   for (std::uint64_t i = std::max<std::uint64_t>(1, first); i < std::min<std::uint64_t>(last, process.steps.size());
        ++i) {
-    seconds.push_back(static_cast<double>(process.steps[i].time_ns - process.steps[i - 1].time_ns) * kSecond);
+    seconds.push_back(static_cast<double>(process.steps[i].time_ns - process.steps[i - 1].time_ns) * kNanosecond);
   }
   return Spread::of(std::move(seconds));
 }
@@ -79,7 +79,7 @@ double fallback_seconds(const TraceFile& window, json& rows) {
   double total = 0;
   for (const TraceRecord& record : window.records) {
     if (record.kind == TraceKind::kCall && names.contains(record.name))
-      total += static_cast<double>(record.b) * kSecond;
+      total += static_cast<double>(record.b) * kNanosecond;
   }
   for (const auto& [place, count] : counts) {
     rows.push_back({{"name", place.first}, {"site", place.second}, {"count", count}});
@@ -194,7 +194,7 @@ json forward_part(const Trial& trial) {
   if (main == nullptr || main->forwards.empty()) return with_failure(trial, json::object());
   // Calls return before the device is done; the whole window waited for it.
   const auto counted = std::ranges::count_if(main->forwards, [](const RecordedRound& round) { return round.counts; });
-  const double window = static_cast<double>(main->window_end_ns - main->window_begin_ns) * kSecond;
+  const double window = static_cast<double>(main->window_end_ns - main->window_begin_ns) * kNanosecond;
   return with_failure(trial, {{"seconds", counted > 0 && main->window_end_ns > main->window_begin_ns
                                               ? window / static_cast<double>(counted)
                                               : median_of(main->forwards)}});

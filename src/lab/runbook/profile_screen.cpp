@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kRows = 8;
+constexpr std::size_t kMostProfileRows = 8;
 
 std::string shares_line(const json& shares) {
   std::string line = " ";
@@ -46,14 +46,14 @@ std::string profile_screen(const json& document, const Terminal& terminal) {
   }
   std::vector<std::vector<std::string>> rows = {{"operator", "calls", "itself", "queued", "waited for"}};
   for (const json& row : document.value("operators", json::array())) {
-    if (rows.size() > kRows) break;
+    if (rows.size() > kMostProfileRows) break;
     rows.push_back({row.value("name", ""), number_at(row, "count", 0), seconds_at(row, "self_seconds"),
                     seconds_at(row, "queued_seconds"), seconds_at(row, "waited_seconds")});
   }
   if (rows.size() > 1) text += "\n" + columns(rows);
   rows = {{"wait", "calls", "time", "line"}};
   for (const json& row : document.value("waits", json::array())) {
-    if (rows.size() > kRows) break;
+    if (rows.size() > kMostProfileRows) break;
     rows.push_back({row.value("name", ""), number_at(row, "count", 0), seconds_at(row, "seconds"),
                     SourceSite::parse(row.value("site", "")).text()});
   }

@@ -14,12 +14,12 @@ namespace {
 
 constexpr auto kFrame = std::chrono::milliseconds(100);
 constexpr auto kLine = std::chrono::seconds(15);
-constexpr std::size_t kBarWidth = 24;
+constexpr std::size_t kProgressBarWidth = 24;
 
-std::string bar_of(double share) {
-  const auto full = static_cast<std::size_t>(std::lround(share * kBarWidth));
+std::string progress_bar(double share) {
+  const auto full = static_cast<std::size_t>(std::lround(share * kProgressBarWidth));
   std::string bar;
-  for (std::size_t i = 0; i < kBarWidth; ++i) bar += i < full ? "█" : "░";
+  for (std::size_t i = 0; i < kProgressBarWidth; ++i) bar += i < full ? "█" : "░";
   return bar;
 }
 
@@ -59,7 +59,7 @@ void Progress::at(double share, std::string_view detail) {
     put(fmt::format("anymps: {} {:.0f}%  {}{}\n", title_, 100 * share, detail, left));
     return;
   }
-  std::string line = fmt::format("{} {} {:3.0f}%{}  {}", title_, bar_of(share), 100 * share, left, detail);
+  std::string line = fmt::format("{} {} {:3.0f}%{}  {}", title_, progress_bar(share), 100 * share, left, detail);
   while (length_of(line) >= terminal_.width) line.pop_back();
   put("\r" + line + "\x1b[K");
   visible_ = true;

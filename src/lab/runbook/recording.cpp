@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lab/file_text.h"
+#include "lab/nanosecond.h"
 #include "lab/runbook/document_fields.h"
 
 namespace anymps::lab {
@@ -15,14 +16,13 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr double kSecond = 1e-9;
-
-std::uint64_t number(const json& event, const char* key) {
+std::uint64_t whole_number_in(const json& event, const char* key) {
   return static_cast<std::uint64_t>(std::max(0.0, number_in(event, key).value_or(0)));
 }
 
 RecordedRound round_of(const json& event) {
-  return {static_cast<double>(number(event, "ns")) * kSecond, number(event, "n"), flag_in(event, "counts")};
+  return {static_cast<double>(whole_number_in(event, "ns")) * kNanosecond, whole_number_in(event, "n"),
+          flag_in(event, "counts")};
 }
 
 using Take = void (*)(RecordedProcess& process, const json& event);
@@ -32,7 +32,7 @@ const std::map<std::string, Take, std::less<>>& takers() {
       {"begin",
        [](RecordedProcess& process, const json& event) {
          process.begin = event;
-         process.pid = static_cast<std::int64_t>(number(event, "pid"));
+         process.pid = static_cast<std::int64_t>(whole_number_in(event, "pid"));
          process.is_main = text_member(event, "role") == "main";
        }},
       {"fact", [](RecordedProcess& process,
@@ -40,15 +40,17 @@ const std::map<std::string, Take, std::less<>>& takers() {
       {"loader", [](RecordedProcess& process, const json& event) { process.loaders.push_back(event); }},
       {"step",
        [](RecordedProcess& process, const json& event) {
-         process.steps.push_back({number(event, "t"), number(event, "i"), number(event, "n"), number(event, "in"),
-                                  number(event, "back"), number(event, "mem"), number(event, "drv"),
+         process.steps.push_back({whole_number_in(event, "t"), whole_number_in(event, "i"), whole_number_in(event, "n"),
+                                  whole_number_in(event, "in"), whole_number_in(event, "back"),
+                                  whole_number_in(event, "mem"), whole_number_in(event, "drv"),
                                   text_member(event, "site")});
        }},
       {"epoch",
        [](RecordedProcess& process, const json& event) {
-         process.epochs.push_back({number(event, "i"), number(event, "steps"), number(event, "mem"),
-                                   number(event, "flushed"), number(event, "drv"), number(event, "rss"),
-                                   static_cast<double>(number(event, "ns")) * kSecond});
+         process.epochs.push_back({whole_number_in(event, "i"), whole_number_in(event, "steps"),
+                                   whole_number_in(event, "mem"), whole_number_in(event, "flushed"),
+                                   whole_number_in(event, "drv"), whole_number_in(event, "rss"),
+                                   static_cast<double>(whole_number_in(event, "ns")) * kNanosecond});
        }},
       {"sites", [](RecordedProcess& process,
                    const json& event) { process.sites.push_back(event.value("rows", json::object())); }},
@@ -56,17 +58,18 @@ const std::map<std::string, Take, std::less<>>& takers() {
       {"forward", [](RecordedProcess& process, const json& event) { process.forwards.push_back(round_of(event)); }},
       {"wait",
        [](RecordedProcess& process, const json& event) {
-         process.waits.push_back({text_member(event, "name"), text_member(event, "site"), number(event, "count"),
-                                  static_cast<double>(number(event, "ns")) * kSecond});
+         process.waits.push_back({text_member(event, "name"), text_member(event, "site"),
+                                  whole_number_in(event, "count"),
+                                  static_cast<double>(whole_number_in(event, "ns")) * kNanosecond});
        }},
       {"fetch", [](RecordedProcess& process, const json& event) { process.fetches.push_back(event); }},
       {"use", [](RecordedProcess& process, const json& event) { process.uses.push_back(event); }},
       {"value",
        [](RecordedProcess& process, const json& event) {
          process.values.push_back({text_member(event, "what"), text_member(event, "name"), text_member(event, "kind"),
-                                   number(event, "step"), text_member(event, "dtype"), text_member(event, "kept"),
-                                   number(event, "count"), number(event, "offset"),
-                                   event.value("shape", json::array())});
+                                   whole_number_in(event, "step"), text_member(event, "dtype"),
+                                   text_member(event, "kept"), whole_number_in(event, "count"),
+                                   whole_number_in(event, "offset"), event.value("shape", json::array())});
        }},
       {"loss",
        [](RecordedProcess& process, const json& event) {
@@ -75,7 +78,7 @@ const std::map<std::string, Take, std::less<>>& takers() {
          // JSON has no NaN and no infinities: those are texts.
          const double loss =
              value->is_number() ? value->get<double>() : std::strtod(value->get<std::string>().c_str(), nullptr);
-         process.losses.push_back({number(event, "step"), loss, text_member(event, "dtype")});
+         process.losses.push_back({whole_number_in(event, "step"), loss, text_member(event, "dtype")});
        }},
       {"module", [](RecordedProcess& process, const json& event) { process.modules.push_back(event); }},
       {"error",
@@ -83,8 +86,8 @@ const std::map<std::string, Take, std::less<>>& takers() {
       {"window",
        [](RecordedProcess& process, const json& event) {
          const bool begins = text_member(event, "edge") == "begin";
-         (begins ? process.window_begin_ns : process.window_end_ns) = number(event, "t");
-         (begins ? process.window_begin_step : process.window_end_step) = number(event, "step");
+         (begins ? process.window_begin_ns : process.window_end_ns) = whole_number_in(event, "t");
+         (begins ? process.window_begin_step : process.window_end_step) = whole_number_in(event, "step");
        }},
       {"end", [](RecordedProcess& process, const json& event) { process.ended = text_member(event, "why"); }},
   };

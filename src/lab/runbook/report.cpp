@@ -46,13 +46,13 @@ const Chapter& chapter_of(const std::string& verb) {
   return found != std::end(kChapters) ? *found : kOther;
 }
 
-std::size_t place_of(const std::string& verb) {
+std::size_t chapter_place(const std::string& verb) {
   const auto* found =
       std::ranges::find_if(kChapters, [&](const Chapter& chapter) { return verb.starts_with(chapter.verb); });
   return static_cast<std::size_t>(found - std::begin(kChapters));
 }
 
-struct Section {
+struct ReportSection {
   std::string verb;
   std::string title;
   std::string html;
@@ -60,44 +60,44 @@ struct Section {
   std::vector<std::int64_t> ids;
 };
 
-std::size_t count(std::string_view text, std::string_view piece) {
+std::size_t occurrences(std::string_view text, std::string_view piece) {
   std::size_t number = 0;
   for (std::size_t at = text.find(piece); at != std::string_view::npos; at = text.find(piece, at + 1)) ++number;
   return number;
 }
 
-ReportRun shown(const FinishedRun& run, std::size_t style) {
+ReportRun report_run(const FinishedRun& run, std::size_t style) {
   const std::string mac = run.mac();
   return {run.document, mac.empty() ? run.name : fmt::format("{}, {}", run.name, mac), style, run.simulated()};
 }
 
 // One of each verb, with all runs of it.
-std::vector<Section> sections_of(const std::vector<FinishedRun>& chosen) {
-  std::vector<Section> sections;
+std::vector<ReportSection> sections_of(const std::vector<FinishedRun>& chosen) {
+  std::vector<ReportSection> sections;
   for (const FinishedRun& run : chosen) {
     const std::string verb = run.verb();
-    auto section = std::ranges::find(sections, verb, &Section::verb);
+    auto section = std::ranges::find(sections, verb, &ReportSection::verb);
     if (section == sections.end()) {
       const std::string_view title = chapter_of(verb).title;
       sections.push_back({verb, title.empty() || title == "Handoff" ? verb : std::string(title), "", {}, {}});
       section = std::prev(sections.end());
     }
-    section->runs.push_back(shown(run, section->runs.size()));
+    section->runs.push_back(report_run(run, section->runs.size()));
     section->ids.push_back(run.id);
   }
-  std::ranges::stable_sort(sections, {}, [](const Section& section) { return place_of(section.verb); });
-  for (Section& section : sections) section.html = chapter_of(section.verb).draw(section.runs);
+  std::ranges::stable_sort(sections, {}, [](const ReportSection& section) { return chapter_place(section.verb); });
+  for (ReportSection& section : sections) section.html = chapter_of(section.verb).draw(section.runs);
   return sections;
 }
 
-std::string section_html(const Section& section, std::size_t number) {
+std::string section_html(const ReportSection& section, std::size_t number) {
   const std::string_view about = chapter_of(section.verb).about;
   return fmt::format("<section id=\"part{}\" data-verb=\"{}\">\n<h2>{}</h2>\n{}{}</section>\n", number,
                      escaped(section.verb), escaped(section.title),
                      about.empty() ? "" : fmt::format("<p class=\"about\">{}</p>\n", escaped(about)), section.html);
 }
 
-std::string overview(const std::vector<Section>& sections) {
+std::string overview(const std::vector<ReportSection>& sections) {
   std::string rows;
   for (std::size_t i = 0; i < sections.size(); ++i) {
     for (const ReportRun& run : sections[i].runs) {
@@ -168,13 +168,13 @@ std::vector<FinishedRun> choose_runs(const std::vector<FinishedRun>& all, bool s
 }
 
 Report make_report(const std::vector<FinishedRun>& chosen, const std::vector<FinishedRun>& all) {
-  const std::vector<Section> sections = sections_of(chosen);
+  const std::vector<ReportSection> sections = sections_of(chosen);
   Report report;
   json& document = report.document;
   document["sections"] = json::array();
   std::string parts;
   ReportRuns every;
-  for (const Section& section : sections) {
+  for (const ReportSection& section : sections) {
     json runs = json::array();
     for (std::size_t i = 0; i < section.runs.size(); ++i) {
       const ReportRun& run = section.runs[i];
@@ -187,8 +187,8 @@ Report make_report(const std::vector<FinishedRun>& chosen, const std::vector<Fin
     }
     document["sections"].push_back({{"verb", section.verb},
                                     {"title", section.title},
-                                    {"charts", count(section.html, "<figure class=\"chart")},
-                                    {"tables", count(section.html, "<table class=\"sorts\"")},
+                                    {"charts", occurrences(section.html, "<figure class=\"chart")},
+                                    {"tables", occurrences(section.html, "<table class=\"sorts\"")},
                                     {"runs", std::move(runs)}});
     parts += section_html(section, document["sections"].size() - 1);
   }
@@ -201,7 +201,7 @@ Report make_report(const std::vector<FinishedRun>& chosen, const std::vector<Fin
     const Publishable judged = judge_throughput(run, all);
     all_publishable = all_publishable && judged.yes();
     judgements.push_back(to_json(judged));
-    panels += publish_panel(judged, shown(run, 0).label);
+    panels += publish_panel(judged, report_run(run, 0).label);
   }
   if (judgements.empty())
     panels = "<p class=\"dim\">There is no sweep on this page, and so no throughput to publish.</p>\n";

@@ -33,7 +33,7 @@ Tone severity_tone(const std::string& severity) {
   return Tone::kPlain;
 }
 
-std::string differences_table(const json& document) {
+std::string handoff_differences_table(const json& document) {
   Table table("Differences", {"severity", "kind", "name", "here", "there"});
   for (const json& row : list_in(document, "differences")) {
     const std::string severity = text_in(row, "severity");
@@ -49,11 +49,11 @@ std::string fact_text(const std::string& name, const json& value) {
 }
 
 // Nested facts get names with a comma, so that each has a row.
-void flatten(const std::string& prefix, const json& facts, json& flat) {
+void flatten_with_commas(const std::string& prefix, const json& facts, json& flat) {
   for (const auto& [name, value] : facts.items()) {
     const std::string full = prefix.empty() ? name : prefix + ", " + name;
     if (value.is_object()) {
-      flatten(full, value, flat);
+      flatten_with_commas(full, value, flat);
     } else {
       flat[full] = value;
     }
@@ -74,7 +74,7 @@ void add_row(Table& table, const std::string& title, std::vector<std::string> va
 std::string handoff_section(const ReportRuns& runs) {
   return beside(runs, [](const ReportRun& run) {
     const json& document = run.document;
-    std::string differences = differences_table(document);
+    std::string differences = handoff_differences_table(document);
     if (differences.empty() && document.contains("differences")) {
       differences = "<p>" + badge(Tone::kGood, "nothing differs") + "</p>\n";
     }
@@ -96,7 +96,7 @@ std::string facts_section(const ReportRuns& runs) {
   std::vector<std::string> columns = {"fact"};
   for (const ReportRun& run : runs) {
     flat.push_back(json::object());
-    flatten("", object_in(run.document, "facts"), flat.back());
+    flatten_with_commas("", object_in(run.document, "facts"), flat.back());
     columns.push_back(run.label);
   }
   if (runs.size() > 1) columns.emplace_back("");

@@ -67,7 +67,7 @@ AxisKind drift_axis(const std::vector<ChartSeries>& series) {
   return most > 50 * least ? AxisKind::kLog10 : AxisKind::kLinear;
 }
 
-std::string charts_of(Curves curves) {
+std::string parity_charts(Curves curves) {
   LineChart loss;
   loss.title = "Loss";
   loss.note = "of the same seed";
@@ -85,7 +85,7 @@ std::string charts_of(Curves curves) {
   return chart_row(draw(loss) + draw(drift));
 }
 
-std::string differences_table(const char* label, const json& rows) {
+std::string parity_differences_table(const char* label, const json& rows) {
   Table table(label, {"name", "kind", "dtype", "#max ulps", "#max relative", "#max absolute", "#elements", "random"});
   for (const json& row : rows) {
     const bool random = flag_in(row, "random");
@@ -140,11 +140,11 @@ std::string reviewed_part(const json& document) {
 }
 
 std::string own_part(const json& document) {
-  std::string html = charts_of(curves_of(document, "", 0)) + metric_part(document);
+  std::string html = parity_charts(curves_of(document, "", 0)) + metric_part(document);
   for (const json& comparison : list_in(document, "comparisons")) {
     const std::string device = text_in(comparison, "device");
-    html += titled("Layers, " + device, differences_table("Layers", list_in(comparison, "layers")));
-    html += titled("Gradients, " + device, differences_table("Gradients", list_in(comparison, "gradients")));
+    html += titled("Layers, " + device, parity_differences_table("Layers", list_in(comparison, "layers")));
+    html += titled("Gradients, " + device, parity_differences_table("Gradients", list_in(comparison, "gradients")));
   }
   return html + titled("Data types", policy_table(document)) +
          titled("Genuine Apple kernels", genuine_table(document)) +
@@ -164,7 +164,7 @@ std::string parity_section(const ReportRuns& runs) {
       std::ranges::move(curves.losses, std::back_inserter(together.losses));
       std::ranges::move(curves.drifts, std::back_inserter(together.drifts));
     }
-    html += charts_of(std::move(together));
+    html += parity_charts(std::move(together));
   }
   return html + beside(runs, [](const ReportRun& run) { return own_part(run.document); });
 }

@@ -18,7 +18,7 @@ const char* measured_field(const json& document) {
   return text_in(document, "measure") == "resident" ? "resident_bytes" : "tensor_bytes";
 }
 
-ChartSeries curve(const json& document, const char* field, std::string name, std::size_t style) {
+ChartSeries memory_series(const json& document, const char* field, std::string name, std::size_t style) {
   ChartSeries series{std::move(name), style, {}};
   for (const json& epoch : list_in(document, "epochs")) {
     const auto index = number_in(epoch, "index");
@@ -79,7 +79,7 @@ std::string own_chart(const ReportRun& run) {
   LineChart chart = memory_chart();
   const char* field = measured_field(run.document);
   const bool tensors = std::string_view(field) == "tensor_bytes";
-  chart.series.push_back(curve(run.document, field, tensors ? "tensors" : "resident", 0));
+  chart.series.push_back(memory_series(run.document, field, tensors ? "tensors" : "resident", 0));
   add_threshold(chart, run.document, chart.series.front());
   if (ChartSeries line = trend(run.document, chart.series.front()); !line.points.empty()) {
     chart.series.push_back(std::move(line));
@@ -96,13 +96,13 @@ std::string other_chart(const json& document) {
   for (const auto& [field, name] :
        {std::pair{"tensor_bytes", "tensors"}, std::pair{"flushed_bytes", "tensors, flushed"},
         std::pair{"driver_bytes", "driver"}, std::pair{"resident_bytes", "resident"}}) {
-    ChartSeries series = curve(document, field, name, style++);
+    ChartSeries series = memory_series(document, field, name, style++);
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
   return chart.series.size() > 1 ? draw(chart) : "";
 }
 
-std::string cards_of(const json& document) {
+std::string plateau_cards(const json& document) {
   std::string cards;
   if (const auto rise = number_in(document, "rise_share")) {
     cards += card(fmt::format("{:+.1f} %", 100 * *rise),
@@ -158,13 +158,13 @@ std::string plateau_section(const ReportRuns& runs) {
   if (runs.size() > 1) {
     LineChart together = memory_chart();
     for (const ReportRun& run : runs) {
-      together.series.push_back(curve(run.document, measured_field(run.document), run.label, run.style));
+      together.series.push_back(memory_series(run.document, measured_field(run.document), run.label, run.style));
     }
     html += draw(together);
   }
   return html + beside(runs, [](const ReportRun& run) {
            return fmt::format("<p class=\"lead\">{}</p>\n", escaped(verdict_sentence(run.document))) +
-                  cards_of(run.document) + chart_row(own_chart(run) + other_chart(run.document)) +
+                  plateau_cards(run.document) + chart_row(own_chart(run) + other_chart(run.document)) +
                   titled("What grows", sites_table(run.document)) + folded("All epochs", epochs_table(run.document)) +
                   titled("Notes", bullets(list_in(run.document, "notes")));
          });

@@ -111,7 +111,7 @@ std::string places_table(const char* label, const json& rows, bool timed) {
   return table.html();
 }
 
-std::string cards_of(const json& document) {
+std::string profile_cards(const json& document) {
   const json& full = object_in(document, "full");
   std::string cards;
   const auto add = [&cards](const json& object, const char* field, const char* label) {
@@ -139,7 +139,7 @@ std::string profile_section(const ReportRuns& runs) {
   const std::string together = runs.size() > 1 ? shares_chart(runs) : "";
   return together + beside(runs, [](const ReportRun& run) {
            const json& document = run.document;
-           return story(document) + cards_of(document) +
+           return story(document) + profile_cards(document) +
                   chart_row(shares_chart({run}) + parts_chart(document) + stages_chart(document) +
                             workers_chart(document)) +
                   titled("Operators", operators_table(document)) +

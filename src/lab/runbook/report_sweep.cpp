@@ -32,7 +32,7 @@ struct Extents {
   Extent memory;
 };
 
-std::string axes_text(const json& series) {
+std::string series_axes_text(const json& series) {
   std::string text;
   for (const auto& [name, value] : object_in(series, "axes").items()) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, text_of(value));
@@ -41,7 +41,7 @@ std::string axes_text(const json& series) {
 }
 
 std::string series_name(const ReportRun& run, const json& series, bool several_runs) {
-  std::string axes = list_in(run.document, "series").size() > 1 ? axes_text(series) : std::string();
+  std::string axes = list_in(run.document, "series").size() > 1 ? series_axes_text(series) : std::string();
   if (!several_runs) return axes;
   return axes.empty() ? run.label : run.label + ", " + axes;
 }
@@ -63,7 +63,7 @@ std::string read_out(const json& point) {
   return text;
 }
 
-std::vector<ChartPoint> curve(const json& series, const char* field, const char* low, const char* high) {
+std::vector<ChartPoint> sweep_curve(const json& series, const char* field, const char* low, const char* high) {
   std::vector<ChartPoint> points;
   for (const json& point : list_in(series, "points")) {
     const auto batch = number_in(point, "batch");
@@ -97,7 +97,7 @@ std::optional<double> limit_of(const json& series) {
   return limit;
 }
 
-std::string charts_of(const ReportRuns& runs, const Extents& common, bool with_knee) {
+std::string sweep_charts(const ReportRuns& runs, const Extents& common, bool with_knee) {
   LineChart speed;
   speed.title = "Throughput";
   speed.note = "samples per second over the batch size; the band is the spread";
@@ -113,8 +113,8 @@ std::string charts_of(const ReportRuns& runs, const Extents& common, bool with_k
     std::size_t style = run.style;
     for (const json& series : list_in(run.document, "series")) {
       const std::string name = series_name(run, series, several);
-      speed.series.push_back({name, style, curve(series, "samples_per_second", "samples_low", "samples_high")});
-      memory.series.push_back({name, style, curve(series, "peak_bytes", "", "")});
+      speed.series.push_back({name, style, sweep_curve(series, "samples_per_second", "samples_low", "samples_high")});
+      memory.series.push_back({name, style, sweep_curve(series, "peak_bytes", "", "")});
       const auto mark_style = several ? std::optional(style) : std::nullopt;
       add_marks(speed, series, mark_style, with_knee);
       add_marks(memory, series, mark_style, false);
@@ -208,17 +208,17 @@ std::string sweep_section(const ReportRuns& runs) {
     }
   }
   std::string html;
-  if (runs.size() > 1) html += charts_of(runs, common, false);
+  if (runs.size() > 1) html += sweep_charts(runs, common, false);
   return html + beside(runs, [&](const ReportRun& run) {
            const json& all = list_in(run.document, "series");
            std::string part;
            for (const json& series : all) {
-             const std::string name = all.size() > 1 ? axes_text(series) : std::string();
+             const std::string name = all.size() > 1 ? series_axes_text(series) : std::string();
              part += name.empty() ? findings(series) : titled(name, findings(series));
            }
-           part += charts_of({run}, common, all.size() == 1);
+           part += sweep_charts({run}, common, all.size() == 1);
            for (const json& series : all) {
-             const std::string name = axes_text(series);
+             const std::string name = series_axes_text(series);
              part += titled(name.empty() ? "Points" : "Points, " + name, points_table(series));
            }
            return part + titled("Notes", bullets(list_in(run.document, "notes")));

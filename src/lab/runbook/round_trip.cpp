@@ -16,7 +16,7 @@ namespace anymps::lab {
 namespace {
 
 constexpr int kAttempts = 3;
-constexpr int kPatienceMs = 1000;
+constexpr int kConnectPatienceMs = 1000;
 
 class Socket {
  public:
@@ -81,7 +81,7 @@ RoundTrip round_trip(const HostAndPort& target) {
   for (const addrinfo* address = addresses.get(); address != nullptr && !trip.seconds; address = address->ai_next) {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       const auto begin = std::chrono::steady_clock::now();
-      if (const int error = connect_within(*address, kPatienceMs); error != 0) {
+      if (const int error = connect_within(*address, kConnectPatienceMs); error != 0) {
         trip.error = std::strerror(error);
         break;  // it will not be there the next time
       }

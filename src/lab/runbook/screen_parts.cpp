@@ -14,9 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kGreen = "32";
-constexpr const char* kRed = "31";
-constexpr const char* kYellow = "33";
 constexpr const char* kNothing = "-";
 constexpr std::size_t kStackLines = 14;
 
@@ -24,7 +21,7 @@ constexpr std::size_t kStackLines = 14;
 
 std::string verdict_line(const json& document, std::string_view what, const Terminal& terminal) {
   const std::string verdict = document.value("verdict", "unknown");
-  const char* colour = verdict == "good" ? kGreen : verdict == "bad" ? kRed : kYellow;
+  const std::string_view colour = verdict == "good" ? kGreen : verdict == "bad" ? kRed : kYellow;
   return fmt::format("{}: {}\n", what, terminal.paint(colour, verdict));
 }
 

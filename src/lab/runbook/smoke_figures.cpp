@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/runbook/document_fields.h"
 #include "lab/runbook/plateau.h"
 #include "lab/runbook/platform.h"
 #include "lab/runbook/recording.h"
@@ -20,29 +21,26 @@ using nlohmann::json;
 
 constexpr double kSameSpeed = 0.1;       // a tenth is within what one host differs from itself
 constexpr double kOtherInput = 0.1;      // of a step
-constexpr double kBusy = 0.5;            // processes a core that wait
+constexpr double kBusierLoad = 0.5;      // processes a core that wait
 constexpr double kOtherProcessor = 1.2;  // as many cores
 
-json at(const json& object, const char* name) {
-  return object.is_object() && object.contains(name) ? object[name] : json();
-}
-
-double number(const json& object, const char* name) {
-  const json value = at(object, name);
+double number_or_zero(const json& object, const char* name) {
+  const json value = member(object, name);
   return value.is_number() ? value.get<double>() : 0;
 }
 
-std::string text(const json& value) {
+std::string text_or_not_set(const json& value) {
   return value.is_null() ? "not set" : value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 // Of the environment: the name and mount of the caches that lie on the network.
 std::string network_caches(const json& environment) {
   std::string found;
-  for (const json& cache : at(environment, "caches")) {
-    const json mount = at(cache, "mount");
+  for (const json& cache : member(environment, "caches")) {
+    const json mount = member(cache, "mount");
     if (!mount.is_string() || !is_network_mount(mount.get<std::string>())) continue;
-    found += fmt::format("{}{} ({})", found.empty() ? "" : ", ", text(at(cache, "name")), mount.get<std::string>());
+    found += fmt::format("{}{} ({})", found.empty() ? "" : ", ", text_or_not_set(member(cache, "name")),
+                         mount.get<std::string>());
   }
   return found;
 }
@@ -59,11 +57,11 @@ std::string debugging(const json& environment) {
                                  "MTL_DEBUG_LAYER",
                                  "METAL_DEVICE_WRAPPER_TYPE"};
   std::string found;
-  const json variables = at(environment, "variables");
+  const json variables = member(environment, "variables");
   for (const char* name : kNames) {
-    const json value = at(variables, name);
+    const json value = member(variables, name);
     if (value.is_null() || value == "0" || value == "") continue;
-    found += fmt::format("{}{}={}", found.empty() ? "" : ", ", name, text(value));
+    found += fmt::format("{}{}={}", found.empty() ? "" : ", ", name, text_or_not_set(value));
   }
   return found;
 }
@@ -83,8 +81,8 @@ json window_figures(const std::filesystem::path& folder) {
   const RecordedProcess* process = recording.main();
   if (process == nullptr) return figures;
   const json facts = facts_of(*process);
-  figures["batch"] = at(facts, "batch");
-  figures["workers"] = at(facts, "workers");
+  figures["batch"] = member(facts, "batch");
+  figures["workers"] = member(facts, "workers");
   figures["ended"] = process->ended;
   std::uint64_t peak = 0;
   std::uint64_t input_ns = 0;
@@ -121,49 +119,49 @@ json plateau_figures(const std::filesystem::path& folder, std::uint64_t asked, d
 
 json local_side_of(const json& document, const json& facts) {
   json figures = {{"steps_per_second", nullptr}, {"input_share", nullptr}};
-  if (const json full = at(document, "full"); number(full, "step_seconds") > 0) {
-    figures["steps_per_second"] = 1 / number(full, "step_seconds");
-    figures["input_share"] = at(at(full, "shares"), "input");
-  } else if (const json epochs = at(document, "epochs"); epochs.is_array() && !epochs.empty()) {
+  if (const json full = member(document, "full"); number_or_zero(full, "step_seconds") > 0) {
+    figures["steps_per_second"] = 1 / number_or_zero(full, "step_seconds");
+    figures["input_share"] = member(member(full, "shares"), "input");
+  } else if (const json epochs = member(document, "epochs"); epochs.is_array() && !epochs.empty()) {
     // The last one: the first also loads and compiles.
-    const double seconds = number(epochs.back(), "seconds");
-    if (seconds > 0) figures["steps_per_second"] = number(epochs.back(), "steps") / seconds;
+    const double seconds = number_or_zero(epochs.back(), "seconds");
+    if (seconds > 0) figures["steps_per_second"] = number_or_zero(epochs.back(), "steps") / seconds;
   }
-  if (number(figures, "steps_per_second") <= 0) return nullptr;
-  const json machine = at(facts, "machine");
+  if (number_or_zero(figures, "steps_per_second") <= 0) return nullptr;
+  const json machine = member(facts, "machine");
   json caches = json::array();
-  for (const json& mount : at(facts, "cache_mounts")) {
-    caches.push_back({{"name", at(mount, "name")}, {"mount", at(mount, "type")}});
+  for (const json& mount : member(facts, "cache_mounts")) {
+    caches.push_back({{"name", member(mount, "name")}, {"mount", member(mount, "type")}});
   }
   return {{"figures", figures},
           {"environment",
            {{"platform",
-             {{"machine", at(machine, "architecture")},
-              {"cpu", at(machine, "cpu")},
-              {"cores", at(machine, "cores")},
-              {"memory_bytes", at(machine, "memory_bytes")}}},
-            {"load", at(facts, "load")},
+             {{"machine", member(machine, "architecture")},
+              {"cpu", member(machine, "cpu")},
+              {"cores", member(machine, "cores")},
+              {"memory_bytes", member(machine, "memory_bytes")}}},
+            {"load", member(facts, "load")},
             {"caches", caches},
-            {"variables", at(facts, "environment")}}}};
+            {"variables", member(facts, "environment")}}}};
 }
 
 json explain_speed(const json& here, const json& there) {
   json causes = json::array();
-  const json our = at(here, "figures");
-  const json their = at(there, "figures");
-  const double our_rate = number(our, "steps_per_second");
-  const double their_rate = number(their, "steps_per_second");
+  const json our = member(here, "figures");
+  const json their = member(there, "figures");
+  const double our_rate = number_or_zero(our, "steps_per_second");
+  const double their_rate = number_or_zero(their, "steps_per_second");
   if (our_rate <= 0 || their_rate <= 0 || std::abs(their_rate / our_rate - 1) < kSameSpeed) return causes;
   const auto add = [&](const char* cause, std::string why) {
     causes.push_back({{"cause", cause}, {"text", std::move(why)}});
   };
   const bool slower = their_rate < our_rate;
-  const json our_environment = at(here, "environment");
-  const json their_environment = at(there, "environment");
+  const json our_environment = member(here, "environment");
+  const json their_environment = member(there, "environment");
 
-  const double our_input = number(our, "input_share");
-  const double their_input = number(their, "input_share");
-  const bool both_known = at(our, "input_share").is_number() && at(their, "input_share").is_number();
+  const double our_input = number_or_zero(our, "input_share");
+  const double their_input = number_or_zero(their, "input_share");
+  const bool both_known = member(our, "input_share").is_number() && member(their, "input_share").is_number();
   if (both_known && (slower ? their_input > our_input + kOtherInput : their_input < our_input - kOtherInput)) {
     add("input", fmt::format("the I/O path: waiting for input takes {:.0f} % of a step there and {:.0f} % here",
                              100 * their_input, 100 * our_input));
@@ -176,36 +174,39 @@ json explain_speed(const json& here, const json& there) {
     add("cache", "the I/O path: caches here lie on the network: " + our_caches);
   }
   const auto waiting = [](const json& environment) {
-    const double cores = std::max(1.0, number(at(environment, "platform"), "cores"));
-    return number(environment, "load") / cores;
+    const double cores = std::max(1.0, number_or_zero(member(environment, "platform"), "cores"));
+    return number_or_zero(environment, "load") / cores;
   };
   const double our_load = waiting(our_environment);
   const double their_load = waiting(their_environment);
-  if (slower ? their_load > our_load + kBusy : our_load > their_load + kBusy) {
+  if (slower ? their_load > our_load + kBusierLoad : our_load > their_load + kBusierLoad) {
     add("load", fmt::format("load: before the run {:.1f} processes a core wanted to run there, {:.1f} here", their_load,
                             our_load));
   }
   for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONPATH"}) {
-    const json ours = at(at(our_environment, "variables"), name);
-    const json theirs = at(at(their_environment, "variables"), name);
-    if (ours != theirs) add("environment", fmt::format("{} is {} there and {} here", name, text(theirs), text(ours)));
+    const json ours = member(member(our_environment, "variables"), name);
+    const json theirs = member(member(their_environment, "variables"), name);
+    if (ours != theirs) {
+      add("environment",
+          fmt::format("{} is {} there and {} here", name, text_or_not_set(theirs), text_or_not_set(ours)));
+    }
   }
   if (const std::string names = debugging(slower ? their_environment : our_environment); !names.empty()) {
     add("logging", fmt::format("debug logging is on {}: {}", slower ? "there" : "here", names));
   }
-  const json our_platform = at(our_environment, "platform");
-  const json their_platform = at(their_environment, "platform");
-  const double our_cores = number(our_platform, "cores");
-  const double their_cores = number(their_platform, "cores");
-  const bool other_processor = at(our_platform, "cpu") != at(their_platform, "cpu") ||
-                               at(our_platform, "machine") != at(their_platform, "machine");
+  const json our_platform = member(our_environment, "platform");
+  const json their_platform = member(their_environment, "platform");
+  const double our_cores = number_or_zero(our_platform, "cores");
+  const double their_cores = number_or_zero(their_platform, "cores");
+  const bool other_processor = member(our_platform, "cpu") != member(their_platform, "cpu") ||
+                               member(our_platform, "machine") != member(their_platform, "machine");
   const bool other_count =
       slower ? our_cores > their_cores * kOtherProcessor : their_cores > our_cores * kOtherProcessor;
   if (other_processor || other_count) {
     const auto shown = [](const json& platform) {
-      return fmt::format("{} {}, {} cores, {}", text(at(platform, "machine")), text(at(platform, "cpu")),
-                         number(platform, "cores"),
-                         human_bytes(static_cast<std::uint64_t>(number(platform, "memory_bytes"))));
+      return fmt::format("{} {}, {} cores, {}", text_or_not_set(member(platform, "machine")),
+                         text_or_not_set(member(platform, "cpu")), number_or_zero(platform, "cores"),
+                         human_bytes(static_cast<std::uint64_t>(number_or_zero(platform, "memory_bytes"))));
     };
     add("hardware", fmt::format("hardware: {} there, {} here", shown(their_platform), shown(our_platform)));
   }

@@ -11,7 +11,7 @@ namespace anymps::lab {
 namespace {
 
 // How long a writer waits for another one. Transactions here are single rows.
-constexpr int kPatienceMs = 20'000;
+constexpr int kBusyPatienceMs = 20'000;
 constexpr int kPauseMs = 5;
 
 [[noreturn]] void fail(sqlite3* database) { throw std::runtime_error(sqlite3_errmsg(database)); }
@@ -82,7 +82,7 @@ Database::Database(const std::filesystem::path& path) {
   if (result != SQLITE_OK) {
     throw std::runtime_error(path.string() + ": " + (made != nullptr ? sqlite3_errmsg(made) : "out of memory"));
   }
-  sqlite3_busy_timeout(made, kPatienceMs);
+  sqlite3_busy_timeout(made, kBusyPatienceMs);
 }
 
 void Database::execute(const char* text) {
@@ -95,7 +95,7 @@ void Database::log_ahead() {
   for (int waited_ms = 0;; waited_ms += kPauseMs) {
     const int result = sqlite3_exec(handle_.get(), "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);
     if (result == SQLITE_OK) return;
-    if (result != SQLITE_BUSY || waited_ms >= kPatienceMs) fail(handle_.get());
+    if (result != SQLITE_BUSY || waited_ms >= kBusyPatienceMs) fail(handle_.get());
     std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMs));
   }
 }

@@ -2,14 +2,10 @@
 
 #include <algorithm>
 
+#include "lab/nanosecond.h"
 #include "lab/quantile.h"
 
 namespace anymps::lab {
-namespace {
-
-constexpr double kSecond = 1e-9;
-
-}  // namespace
 
 Spread Spread::of(std::vector<double> values) {
   if (values.empty()) return {};
@@ -37,7 +33,8 @@ StepTimes step_times(const RecordedProcess& process, std::uint64_t warm_up) {
   if (!steps.empty()) {
     const auto activity = process.facts.find("first_activity_ns");
     if (activity != process.facts.end() && activity->is_number()) {
-      times.first_seconds = static_cast<double>(steps.front().time_ns) * kSecond - activity->get<double>() * kSecond;
+      times.first_seconds =
+          static_cast<double>(steps.front().time_ns) * kNanosecond - activity->get<double>() * kNanosecond;
     }
   }
   if (steps.size() <= first) return times;
@@ -45,15 +42,15 @@ StepTimes step_times(const RecordedProcess& process, std::uint64_t warm_up) {
   double input = 0;
   double samples = 0;
   for (std::size_t i = first; i < steps.size(); ++i) {
-    intervals.push_back(static_cast<double>(steps[i].time_ns - steps[i - 1].time_ns) * kSecond);
-    input += static_cast<double>(steps[i].input_ns) * kSecond;
+    intervals.push_back(static_cast<double>(steps[i].time_ns - steps[i - 1].time_ns) * kNanosecond);
+    input += static_cast<double>(steps[i].input_ns) * kNanosecond;
     samples += static_cast<double>(steps[i].samples);
   }
   times.steady_steps = intervals.size();
   times.samples_per_step = samples / static_cast<double>(intervals.size());
   times.window_seconds = process.window_begin_ns > 0 && process.window_end_ns > process.window_begin_ns
-                             ? static_cast<double>(process.window_end_ns - process.window_begin_ns) * kSecond
-                             : static_cast<double>(steps.back().time_ns - steps[first - 1].time_ns) * kSecond;
+                             ? static_cast<double>(process.window_end_ns - process.window_begin_ns) * kNanosecond
+                             : static_cast<double>(steps.back().time_ns - steps[first - 1].time_ns) * kNanosecond;
   times.input_share = times.window_seconds > 0 ? std::min(1.0, input / times.window_seconds) : 0;
   times.seconds = Spread::of(std::move(intervals));
   return times;

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-constexpr auto kLook = std::chrono::milliseconds(250);
+constexpr auto kWatchInterval = std::chrono::milliseconds(250);
 constexpr double kBusyHang = 10;     // times as patient with a child that computes
 constexpr double kIdleShare = 0.05;  // of one core
 constexpr std::streamoff kTail = 8192;
@@ -46,7 +46,7 @@ class Watcher {
 
   bool operator()(pid_t) {
     const auto now = Clock::now();
-    if (now - looked_ < kLook) return false;
+    if (now - looked_ < kWatchInterval) return false;
     looked_ = now;
     const std::uintmax_t size = recorded_bytes();
     if (size != size_) {
@@ -145,7 +145,7 @@ bool ran_out_of_memory(const Trial& trial) {
          trial.output.find("can't allocate memory") != std::string::npos;
 }
 
-void judge(const ChildResult& result, bool hung, Trial& trial) {
+void judge_outcome(const ChildResult& result, bool hung, Trial& trial) {
   trial.status = result.status();
   if (hung) {
     trial.outcome = Outcome::kHung;
@@ -222,7 +222,7 @@ Trial run_trial(const TrialSettings& settings, const json& spec, const TrialProg
   if (result.interrupted) throw Interrupted();
   trial.recording = read_recording(recording);
   trial.traces = read_run(traces);
-  judge(result, watcher.hung(), trial);
+  judge_outcome(result, watcher.hung(), trial);
   return trial;
 }
 

@@ -32,7 +32,7 @@ double of_half(std::uint16_t bits) {
 
 // Sign and magnitude become one scale on which neighbours differ by one, and both zeros are zero.
 template <typename Word>
-std::int64_t place_of(Word bits) {
+std::int64_t place_on_line(Word bits) {
   constexpr int kSign = std::numeric_limits<Word>::digits - 1;
   const auto magnitude = static_cast<std::int64_t>(bits & static_cast<Word>(~(Word{1} << kSign)));
   return (bits >> kSign) != 0 ? -magnitude : magnitude;
@@ -47,11 +47,11 @@ std::int64_t place_at(ElementKind kind, const std::byte* bytes) {
   switch (kind) {
     case ElementKind::kFloat16:
     case ElementKind::kBFloat16:
-      return place_of(word_at<std::uint16_t>(bytes));
+      return place_on_line(word_at<std::uint16_t>(bytes));
     case ElementKind::kFloat32:
-      return place_of(word_at<std::uint32_t>(bytes));
+      return place_on_line(word_at<std::uint32_t>(bytes));
     case ElementKind::kFloat64:
-      return place_of(word_at<std::uint64_t>(bytes));
+      return place_on_line(word_at<std::uint64_t>(bytes));
     default:
       return word_at<std::int64_t>(bytes);
   }
@@ -68,7 +68,7 @@ std::uint16_t half_of(double value) {
   return static_cast<std::uint16_t>(bits | ((exponent + 15) << 10) | fraction);
 }
 
-std::array<std::byte, 8> bytes_of(ElementKind kind, double value) {
+std::array<std::byte, 8> value_bytes(ElementKind kind, double value) {
   std::array<std::byte, 8> bytes{};
   const auto put = [&bytes](auto word) { std::memcpy(bytes.data(), &word, sizeof word); };
   switch (kind) {
@@ -150,7 +150,7 @@ std::uint64_t ulps_between(ElementKind kind, const std::byte* left, const std::b
 }
 
 std::uint64_t ulps_between(ElementKind kind, double left, double right) {
-  return ulps_between(kind, bytes_of(kind, left).data(), bytes_of(kind, right).data());
+  return ulps_between(kind, value_bytes(kind, left).data(), value_bytes(kind, right).data());
 }
 
 double relative_difference(double left, double right) {

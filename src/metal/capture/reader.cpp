@@ -104,7 +104,7 @@ void check_range(const Fields& fields, const RecordedBuffer& buffer, std::size_t
   if (offset > buffer.bytes || bytes > buffer.bytes - offset) fields.refuse("a place lies behind its buffer");
 }
 
-RecordedLaunch launch_of(const Fields& fields, const std::string& where) {
+RecordedLaunch recorded_launch_of(const Fields& fields, const std::string& where) {
   RecordedLaunch launch;
   launch.kernel = fields.text("kernel");
   launch.library = kernel_file(fields, "library");
@@ -147,7 +147,7 @@ RecordedLaunch launch_of(const Fields& fields, const std::string& where) {
   return launch;
 }
 
-void end(RecordedLaunch& launch, const Fields& fields) {
+void end_launch(RecordedLaunch& launch, const Fields& fields) {
   launch.milliseconds = fields.real("ms");
   for (const auto& [key, value] : fields.object("after")) {
     std::size_t number = 0;
@@ -174,9 +174,9 @@ std::vector<RecordedLaunch> read_launches(const std::string& folder) {
     const Fields fields(*value, where);
     const std::size_t number = fields.below("launch", std::min(launches.size() + 1, kMostLaunches));
     if (number == launches.size()) {
-      launches.push_back(launch_of(fields, where));
+      launches.push_back(recorded_launch_of(fields, where));
     } else {
-      end(launches[number], fields);
+      end_launch(launches[number], fields);
     }
   }
   return launches;

@@ -77,7 +77,7 @@ std::vector<lower::Parameter> parameters_of(const Signature& signature) {
   return parameters;
 }
 
-std::string text_of(const lower::LoweringOptions& options) {
+std::string options_text(const lower::LoweringOptions& options) {
   std::string text = options.validate ? "validated" : options.force_coroutines ? "coroutines" : "";
   if (options.simdgroups != lower::Simdgroups::kNone) {
     text += " simdgroups " + std::to_string(static_cast<int>(options.simdgroups));
@@ -121,7 +121,7 @@ CompiledKernel compile_kernel(std::span<const std::byte> bitcode, const std::str
 
 CompiledKernel cached_kernel(std::span<const std::byte> bitcode, const std::string& name,
                              const lower::LoweringOptions& options) {
-  const std::string how = name + "\n" + text_of(options);
+  const std::string how = name + "\n" + options_text(options);
   // Of this library: what lowering makes changes with it.
   static const std::string version = gpu::version_of_code(reinterpret_cast<const void*>(&cached_kernel));
   const gpu::CacheKey key(

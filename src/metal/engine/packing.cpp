@@ -58,7 +58,7 @@ class Reader {
   std::span<const std::byte> bytes_;
 };
 
-void pack(Writer& out, const lower::ValidationTable& table) {
+void pack_validation(Writer& out, const lower::ValidationTable& table) {
   out.number(table.objects.size());
   for (const lower::ValidationObject& object : table.objects) {
     out.number(static_cast<std::uint64_t>(object.kind));
@@ -128,7 +128,7 @@ std::vector<std::byte> pack(const CompiledKernel& kernel) {
     out.number(point.bytes);
     out.number(point.memory);
   }
-  pack(out, kernel.validation);
+  pack_validation(out, kernel.validation);
   out.append(kernel.object.data(), kernel.object.size());
   return out.take();
 }

@@ -31,7 +31,7 @@ bool is_atomic(Kind kind) { return kind == Kind::kAtomic || kind == Kind::kAtomi
 bool writes(Kind kind) { return kind == Kind::kStore || kind == Kind::kAtomic || kind == Kind::kAtomicStore; }
 bool reads(Kind kind) { return kind != Kind::kStore && kind != Kind::kAtomicStore; }
 
-std::string_view name_of(Kind kind) {
+std::string_view access_name(Kind kind) {
   switch (kind) {
     case Kind::kLoad:
       return "load";
@@ -51,7 +51,7 @@ std::string_view name_of(Kind kind) {
   return "";
 }
 
-std::string text_of(const Position& position) {
+std::string position_text(const Position& position) {
   return "(" + std::to_string(position[0]) + ", " + std::to_string(position[1]) + ", " + std::to_string(position[2]) +
          ")";
 }
@@ -170,7 +170,7 @@ void Validator::opens(std::span<const Simdgroup> simdgroups, std::uint32_t threa
     if (ValidationReport* report = add(Fault::kDivergentBarrier, point, first)) {
       report->text += "  " + std::to_string(missing) + " of the " + std::to_string(threads) +
                       " threads of the threadgroup are not at this barrier\n";
-      report->text += waits(astray) == 0 ? "  thread " + text_of(position_of(astray, group_)) + " has ended\n"
+      report->text += waits(astray) == 0 ? "  thread " + position_text(position_of(astray, group_)) + " has ended\n"
                                          : "  another waits at " + where(waits(astray) - 1, astray, group_) + "\n";
     }
   }
@@ -363,7 +363,7 @@ ValidationReport* Validator::add(Fault fault, std::uint32_t site, std::uint32_t 
   ValidationReport& report = reports_.emplace_back();
   report.fault = fault;
   report.kernel = launch_.signature.kernel;
-  report.access = name_of(table_.sites[site].kind);
+  report.access = access_name(table_.sites[site].kind);
   report.thread = position_of(thread, group_);
   report.threadgroup = group_;
   report.site = site;
@@ -387,8 +387,8 @@ void Validator::add_race(const Access& access, const Conflict& conflict) {
   if (report == nullptr) return;
   describe_argument(*report, access);
   const Stamp& earlier = conflict.earlier;
-  report->text += "  nothing orders it after the " + std::string(name_of(table_.sites[earlier.site].kind)) + " by " +
-                  where(earlier.site, earlier.thread, launch_.geometry.group_at(earlier.group - 1)) + "\n";
+  report->text += "  nothing orders it after the " + std::string(access_name(table_.sites[earlier.site].kind)) +
+                  " by " + where(earlier.site, earlier.thread, launch_.geometry.group_at(earlier.group - 1)) + "\n";
 }
 
 void Validator::describe_argument(ValidationReport& report, const Access& access) const {
@@ -435,7 +435,7 @@ Position Validator::position_of(std::uint32_t thread, Position group) const {
 
 std::string Validator::where(std::uint32_t site, std::uint32_t thread, Position group) const {
   const std::string& place = table_.sites[site].place;
-  return "thread " + text_of(position_of(thread, group)) + ", threadgroup " + text_of(group) + ", at " +
+  return "thread " + position_text(position_of(thread, group)) + ", threadgroup " + position_text(group) + ", at " +
          (place.empty() ? "site " + std::to_string(site) : place);
 }
 

@@ -1,6 +1,10 @@
 #include "metal/frontend/large_stack.h"
 
+// LLVM's header does not include what it uses.
+// clang-format off
+#include <utility>
 #include <llvm/Support/thread.h>
+// clang-format on
 
 #include <exception>
 #include <optional>

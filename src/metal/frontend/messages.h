@@ -4,6 +4,7 @@
 
 #include <clang/Basic/Diagnostic.h>
 #include <clang/Basic/DiagnosticOptions.h>
+#include <clang/Basic/LangOptions.h>
 #include <clang/Basic/SourceLocation.h>
 #include <llvm/ADT/IntrusiveRefCntPtr.h>
 

@@ -13,7 +13,7 @@
 namespace anymps::metal::frontend {
 namespace {
 
-std::string text_of(const SourceOptions& options) {
+std::string key_text_of(const SourceOptions& options) {
   std::string text = options.name + "\n" + std::to_string(options.version) + (options.fast_math ? " fast" : "");
   for (const std::string& folder : options.folders) text += "\n-I" + folder;
   for (const auto& [name, value] : options.defines) text += "\n-D" + name + "=" + value;
@@ -26,7 +26,8 @@ gpu::Digest digest_of(const std::string& source) {
 
 gpu::Blob cached(const char* kind, const gpu::Digest& source, const std::string& how,
                  const std::function<gpu::Blob()>& make) {
-  static const std::string version = gpu::version_of_code(reinterpret_cast<const void*>(&text_of)) + hash_of_headers();
+  static const std::string version =
+      gpu::version_of_code(reinterpret_cast<const void*>(&key_text_of)) + hash_of_headers();
   const gpu::CacheKey key({.kind = kind, .input = source, .options = how, .target = "air", .version = version});
   return gpu::compile_cache().get_or_make(key, make);
 }
@@ -79,7 +80,7 @@ gpu::Blob Program::compiled() const {
     const std::string packed = pack(compile_source(source_, options_));
     return gpu::Blob::copy_of(std::as_bytes(std::span(packed.data(), packed.size())));
   };
-  return options_.folders.empty() ? cached("metal-program", digest_, text_of(options_), make) : make();
+  return options_.folders.empty() ? cached("metal-program", digest_, key_text_of(options_), make) : make();
 }
 
 std::vector<std::byte> Program::air_of(const std::string& kernel) const {
@@ -87,7 +88,7 @@ std::vector<std::byte> Program::air_of(const std::string& kernel) const {
     const gpu::Blob program = compiled();
     return gpu::Blob::copy_of(extract_kernel(unpack(program.bytes()).module, kernel));
   };
-  const gpu::Blob air = kept_ ? make() : cached("metal-kernel", digest_, text_of(options_) + "\n" + kernel, make);
+  const gpu::Blob air = kept_ ? make() : cached("metal-kernel", digest_, key_text_of(options_) + "\n" + kernel, make);
   return {air.bytes().begin(), air.bytes().end()};
 }
 

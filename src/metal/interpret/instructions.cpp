@@ -63,10 +63,10 @@ IntegerOperation integer_operation(unsigned opcode) {
 }
 
 template <typename Compare>
-constexpr IntegerOperation kUnsigned =
+constexpr IntegerOperation kUnsignedComparison =
     [](std::uint64_t a, std::uint64_t b, unsigned) { return std::uint64_t{Compare{}(a, b)}; };
 template <typename Compare>
-constexpr IntegerOperation kSigned = [](std::uint64_t a, std::uint64_t b, unsigned bits) {
+constexpr IntegerOperation kSignedComparison = [](std::uint64_t a, std::uint64_t b, unsigned bits) {
   return std::uint64_t{Compare{}(sign_extended(a, bits), sign_extended(b, bits))};
 };
 
@@ -74,25 +74,25 @@ IntegerOperation comparison(llvm::CmpInst::Predicate predicate) {
   using P = llvm::CmpInst;
   switch (predicate) {
     case P::ICMP_EQ:
-      return kUnsigned<std::equal_to<>>;
+      return kUnsignedComparison<std::equal_to<>>;
     case P::ICMP_NE:
-      return kUnsigned<std::not_equal_to<>>;
+      return kUnsignedComparison<std::not_equal_to<>>;
     case P::ICMP_ULT:
-      return kUnsigned<std::less<>>;
+      return kUnsignedComparison<std::less<>>;
     case P::ICMP_ULE:
-      return kUnsigned<std::less_equal<>>;
+      return kUnsignedComparison<std::less_equal<>>;
     case P::ICMP_UGT:
-      return kUnsigned<std::greater<>>;
+      return kUnsignedComparison<std::greater<>>;
     case P::ICMP_UGE:
-      return kUnsigned<std::greater_equal<>>;
+      return kUnsignedComparison<std::greater_equal<>>;
     case P::ICMP_SLT:
-      return kSigned<std::less<>>;
+      return kSignedComparison<std::less<>>;
     case P::ICMP_SLE:
-      return kSigned<std::less_equal<>>;
+      return kSignedComparison<std::less_equal<>>;
     case P::ICMP_SGT:
-      return kSigned<std::greater<>>;
+      return kSignedComparison<std::greater<>>;
     case P::ICMP_SGE:
-      return kSigned<std::greater_equal<>>;
+      return kSignedComparison<std::greater_equal<>>;
     default:
       return nullptr;
   }
@@ -248,7 +248,7 @@ Step insertion(const Operand& to, From from) {
   };
 }
 
-Step shuffle(const llvm::ShuffleVectorInst& instruction, const Operand& to, From from) {
+Step shuffle_vector(const llvm::ShuffleVectorInst& instruction, const Operand& to, From from) {
   const std::vector<int> mask(instruction.getShuffleMask().begin(), instruction.getShuffleMask().end());
   return [=, a = from[0], b = from[1]](const Lanes& lanes) {
     lanes.each_element(to.shape, [&](unsigned lane, unsigned element) {
@@ -269,13 +269,13 @@ std::byte* checked(std::byte* address, const ModuleMemory& memory) {
   return address;
 }
 
-Step load(const Operand& to, const Operand& address, const ModuleMemory& memory) {
+Step load_value(const Operand& to, const Operand& address, const ModuleMemory& memory) {
   return [=, &memory](const Lanes& lanes) {
     lanes.each([&](unsigned lane) { lanes.copy(to, lane, checked(lanes.pointer(address, lane), memory)); });
   };
 }
 
-Step store(From from, const ModuleMemory& memory) {
+Step store_value(From from, const ModuleMemory& memory) {
   return [value = from[0], address = from[1], &memory](const Lanes& lanes) {
     lanes.each([&](unsigned lane) {
       std::memcpy(checked(lanes.pointer(address, lane), memory), lanes.read(value, lane), value.shape.bytes());
@@ -366,7 +366,7 @@ Step instruction_step(const llvm::Instruction& instruction, const Operand& to, F
     case I::InsertElement:
       return insertion(to, from);
     case I::ShuffleVector:
-      return shuffle(llvm::cast<llvm::ShuffleVectorInst>(instruction), to, from);
+      return shuffle_vector(llvm::cast<llvm::ShuffleVectorInst>(instruction), to, from);
     case I::ExtractValue: {
       const auto& extract = llvm::cast<llvm::ExtractValueInst>(instruction);
       return member(memory.offset_of(extract.getAggregateOperand()->getType(), extract.getIndices()), to, from);
@@ -376,9 +376,9 @@ Step instruction_step(const llvm::Instruction& instruction, const Operand& to, F
       return with_member(memory.offset_of(insert.getType(), insert.getIndices()), to, from);
     }
     case I::Load:
-      return is_bit_vector(to.shape) ? Step() : load(to, from[0], memory);
+      return is_bit_vector(to.shape) ? Step() : load_value(to, from[0], memory);
     case I::Store:
-      return is_bit_vector(from[0].shape) ? Step() : store(from, memory);
+      return is_bit_vector(from[0].shape) ? Step() : store_value(from, memory);
     case I::Alloca:
       return variable(llvm::cast<llvm::AllocaInst>(instruction), to, memory, own);
     case I::GetElementPtr:

@@ -17,7 +17,6 @@ namespace anymps::metal::interpret {
 namespace {
 
 constexpr unsigned kMostThreads = 1024;
-constexpr unsigned kQuad = 4;
 
 constexpr std::uint32_t rounds(std::uint32_t threads, std::uint32_t size) {
   return threads / size + (threads % size != 0 ? 1 : 0);

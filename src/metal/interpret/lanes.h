@@ -15,6 +15,7 @@
 namespace anymps::metal::interpret {
 
 inline constexpr unsigned kLanes = 32;
+inline constexpr unsigned kQuad = 4;
 using Mask = std::uint32_t;  // a bit for each lane
 
 constexpr Mask bit_of(unsigned lane) { return Mask{1} << lane; }

@@ -69,7 +69,7 @@ class Layout {
   bool strided_;
 };
 
-Step load(const Operand& to, From from) {
+Step load_matrix(const Operand& to, From from) {
   return [=, layout = Layout(from)](const Lanes& lanes) {
     fill(lanes, to, [&](unsigned lane, unsigned row, unsigned column) {
       return read_real(to.shape.kind, layout.at(lanes, lane, row, column, to.shape.element_bytes));
@@ -77,7 +77,7 @@ Step load(const Operand& to, From from) {
   };
 }
 
-Step store(From from) {
+Step store_matrix(From from) {
   return [x = from[0], layout = Layout(from.subspan(1))](const Lanes& lanes) {
     lanes.each([&](unsigned lane) {
       for (unsigned i = 0; i < kOwned; ++i) {
@@ -108,8 +108,8 @@ Step matrix_step(const DeclaredName& name, const Operand& to, From from) {
   constexpr std::string_view kPrefix = "simdgroup_matrix_8x8_";
   if (!name.operation.starts_with(kPrefix)) return nullptr;
   const std::string_view operation = name.operation.substr(kPrefix.size());
-  if (operation == "load") return load(to, from);
-  if (operation == "store") return store(from);
+  if (operation == "load") return load_matrix(to, from);
+  if (operation == "store") return store_matrix(from);
   if (operation == "multiply_accumulate") return product(to, from);
   if (operation == "init_filled" || operation == "init_diag") {
     const bool everywhere = operation == "init_filled";

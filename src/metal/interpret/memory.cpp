@@ -17,9 +17,9 @@
 namespace anymps::metal::interpret {
 namespace {
 
-constexpr std::align_val_t kAlignment{256};  // of the largest vector, an 8x8 matrix of floats
+constexpr std::align_val_t kVectorAlignment{256};  // of the largest vector, an 8x8 matrix of floats
 
-std::string text_of(const llvm::Type& type) {
+std::string type_text(const llvm::Type& type) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   type.print(stream, false, true);
@@ -29,11 +29,11 @@ std::string text_of(const llvm::Type& type) {
 }  // namespace
 
 AlignedBytes::AlignedBytes(std::size_t size)
-    : bytes_(static_cast<std::byte*>(::operator new(std::max<std::size_t>(size, 1), kAlignment))), size_(size) {
+    : bytes_(static_cast<std::byte*>(::operator new(std::max<std::size_t>(size, 1), kVectorAlignment))), size_(size) {
   std::fill_n(bytes_.get(), size, kStale);
 }
 
-void AlignedBytes::Free::operator()(std::byte* bytes) const { ::operator delete(bytes, kAlignment); }
+void AlignedBytes::Free::operator()(std::byte* bytes) const { ::operator delete(bytes, kVectorAlignment); }
 
 ModuleMemory::ModuleMemory(const llvm::Module& module, const Signature& signature,
                            const lower::ConstantValues& constants)
@@ -79,7 +79,7 @@ Shape ModuleMemory::shape_of(const llvm::Type* type) const {
   if (type->isStructTy() || type->isArrayTy()) {
     return {Kind::kAggregate, 0, static_cast<unsigned>(size_of(type)), 1};
   }
-  refuse("a value of type " + text_of(*type) + " is not known here");
+  refuse("a value of type " + type_text(*type) + " is not known here");
 }
 
 std::uint64_t ModuleMemory::size_of(const llvm::Type* type) const {
@@ -139,7 +139,7 @@ void ModuleMemory::write(const llvm::Constant& constant, std::byte* to) {
     write(*expression->getOperand(0), to);
     write_bits(to, sizeof(void*), read_bits(to, sizeof(void*)) + offset.getZExtValue());
   } else {
-    refuse("a constant of type " + text_of(*type) + " is not known here");
+    refuse("a constant of type " + type_text(*type) + " is not known here");
   }
 }
 

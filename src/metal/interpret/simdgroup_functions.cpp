@@ -11,8 +11,6 @@ namespace {
 
 using From = std::span<const Operand>;
 
-constexpr unsigned kQuad = 4;
-
 struct Group {
   unsigned width;  // 32, or 4 for quads
 
@@ -27,7 +25,7 @@ struct Group {
 using Combine = std::uint64_t (*)(const Shape& shape, std::uint64_t a, std::uint64_t b);
 
 template <typename Operation>
-constexpr Combine kReal = [](const Shape& shape, std::uint64_t a, std::uint64_t b) {
+constexpr Combine kCombineReals = [](const Shape& shape, std::uint64_t a, std::uint64_t b) {
   std::uint64_t bits = 0;
   write_real(shape.kind, reinterpret_cast<std::byte*>(&bits),
              Operation{}(read_real(shape.kind, reinterpret_cast<const std::byte*>(&a)),
@@ -35,10 +33,10 @@ constexpr Combine kReal = [](const Shape& shape, std::uint64_t a, std::uint64_t 
   return bits;
 };
 template <typename Operation>
-constexpr Combine kInteger =
+constexpr Combine kCombineIntegers =
     [](const Shape&, std::uint64_t a, std::uint64_t b) { return std::uint64_t{Operation{}(a, b)}; };
 template <typename Operation>
-constexpr Combine kSigned = [](const Shape& shape, std::uint64_t a, std::uint64_t b) {
+constexpr Combine kCombineSigned = [](const Shape& shape, std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(Operation{}(sign_extended(a, shape.bits), sign_extended(b, shape.bits)));
 };
 
@@ -58,14 +56,15 @@ struct Most {
 };
 
 Combine combine_of(std::string_view operation, bool real, bool is_signed) {
-  if (operation == "sum") return real ? kReal<std::plus<>> : kInteger<std::plus<>>;
-  if (operation == "product") return real ? kReal<std::multiplies<>> : kInteger<std::multiplies<>>;
-  if (operation == "min") return real ? kReal<Least> : is_signed ? kSigned<Least> : kInteger<Least>;
-  if (operation == "max") return real ? kReal<Most> : is_signed ? kSigned<Most> : kInteger<Most>;
+  if (operation == "sum") return real ? kCombineReals<std::plus<>> : kCombineIntegers<std::plus<>>;
+  if (operation == "product") return real ? kCombineReals<std::multiplies<>> : kCombineIntegers<std::multiplies<>>;
+  if (operation == "min")
+    return real ? kCombineReals<Least> : is_signed ? kCombineSigned<Least> : kCombineIntegers<Least>;
+  if (operation == "max") return real ? kCombineReals<Most> : is_signed ? kCombineSigned<Most> : kCombineIntegers<Most>;
   if (real) return nullptr;
-  if (operation == "and") return kInteger<std::bit_and<>>;
-  if (operation == "or") return kInteger<std::bit_or<>>;
-  if (operation == "xor") return kInteger<std::bit_xor<>>;
+  if (operation == "and") return kCombineIntegers<std::bit_and<>>;
+  if (operation == "or") return kCombineIntegers<std::bit_or<>>;
+  if (operation == "xor") return kCombineIntegers<std::bit_xor<>>;
   return nullptr;
 }
 
@@ -144,7 +143,7 @@ Cells gather(const Lanes& lanes, const Operand& x) {
   return cells;
 }
 
-Step shuffle(Source source, Group group, const Operand& to, From from) {
+Step shuffle_lanes(Source source, Group group, const Operand& to, From from) {
   return [=, x = from[0], by = from[1]](const Lanes& lanes) {
     const Cells cells = gather(lanes, x);
     lanes.each([&](unsigned lane) {
@@ -242,7 +241,7 @@ Step simdgroup_step(const DeclaredName& name, const Operand& to, From from) {
   const Group group{quad ? kQuad : kLanes};
   if (const Answer answer = answer_of(operation)) return vote(answer, group, to, from);
   if (from.empty() || to.shape.bytes() > sizeof(Cells::value_type)) return nullptr;
-  if (const Source source = source_of(operation)) return shuffle(source, group, to, from);
+  if (const Source source = source_of(operation)) return shuffle_lanes(source, group, to, from);
   if (operation == "shuffle_and_fill_up" || operation == "shuffle_and_fill_down") {
     return shuffle_and_fill(operation.ends_with("up"), group, to, from);
   }

@@ -14,9 +14,9 @@
 namespace anymps::metal::interpret {
 namespace {
 
-constexpr unsigned kAlignment = 16;  // of a lane's own memory, and of registers
+constexpr unsigned kOwnAlignment = 16;  // of a lane's own memory, and of registers
 
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::size_t aligned(std::size_t bytes) { return (bytes + kOwnAlignment - 1) / kOwnAlignment * kOwnAlignment; }
 
 class FunctionTranslator {
  public:

@@ -5,17 +5,16 @@
 #include <optional>
 #include <system_error>
 
+#include "metal/library/metallib_format.h"
+
 namespace anymps::metal {
 namespace {
 
 constexpr std::string_view kMagic = "MTLB";
-constexpr std::string_view kEndTag = "ENDT";
 constexpr std::uint64_t kTagLetters = 4;
-constexpr std::uint64_t kHeaderBytes = 88;
 constexpr std::uint64_t kSizeAt = 16;
 constexpr std::uint64_t kFunctionListAt = 24;
 constexpr std::uint64_t kBitcodeAt = 72;
-constexpr std::uint64_t kCountBytes = 4;
 constexpr std::uint64_t kSmallestEntry = 4 + kTagLetters;  // its size and ENDT
 
 [[noreturn]] void refuse(std::uint64_t offset, const std::string& why) {
@@ -30,9 +29,9 @@ std::string in_ticks(std::string_view text) {
 }
 
 // A range of the file. Offsets are the file's own, so that errors can name them; reads outside of the range throw.
-class Bytes {
+class FileRange {
  public:
-  explicit Bytes(std::span<const std::byte> file) : file_(file), end_(file.size()) {}
+  explicit FileRange(std::span<const std::byte> file) : file_(file), end_(file.size()) {}
 
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return end_; }
@@ -42,12 +41,12 @@ class Bytes {
   bool has(std::uint64_t offset, std::uint64_t size) const {
     return offset >= begin_ && offset <= end_ && size <= end_ - offset;
   }
-  Bytes part(std::uint64_t offset, std::uint64_t size, std::string_view what) const {
+  FileRange part(std::uint64_t offset, std::uint64_t size, std::string_view what) const {
     if (!has(offset, size)) {
       refuse(offset, std::string(what) + " of " + std::to_string(size) + " bytes does not lie within bytes " +
                          std::to_string(begin_) + " to " + std::to_string(end_));
     }
-    Bytes result = *this;
+    FileRange result = *this;
     result.begin_ = offset;
     result.end_ = offset + size;
     return result;
@@ -76,35 +75,36 @@ class Bytes {
 };
 
 struct Sections {
-  Bytes functions;  // the entries, without their count
+  FileRange functions;  // the entries, without their count
   std::uint32_t count;
-  Bytes bitcode;
+  FileRange bitcode;
 };
 
-Sections read_header(const Bytes& file) {
+Sections read_header(const FileRange& file) {
   if (file.text(0, std::min<std::uint64_t>(kMagic.size(), file.size()), "magic") != kMagic) {
     refuse(0, "not a Metal library: it does not begin with MTLB");
   }
-  if (file.size() < kHeaderBytes) {
-    refuse(file.size(), "the file ends within the header of " + std::to_string(kHeaderBytes) + " bytes");
+  if (file.size() < kMetallibHeaderBytes) {
+    refuse(file.size(), "the file ends within the header of " + std::to_string(kMetallibHeaderBytes) + " bytes");
   }
   const auto size = file.number<std::uint64_t>(kSizeAt, "library size");
-  if (size < kHeaderBytes || size > file.size()) {
+  if (size < kMetallibHeaderBytes || size > file.size()) {
     refuse(kSizeAt,
            "the library says that it has " + std::to_string(size) + " bytes; there are " + std::to_string(file.size()));
   }
-  const Bytes body = file.part(kHeaderBytes, size - kHeaderBytes, "library");
+  const FileRange body = file.part(kMetallibHeaderBytes, size - kMetallibHeaderBytes, "library");
   const auto list_offset = file.number<std::uint64_t>(kFunctionListAt, "offset of the function list");
   const auto list_size = file.number<std::uint64_t>(kFunctionListAt + 8, "size of the function list");
   const auto count = body.number<std::uint32_t>(list_offset, "count of functions");
-  const Bytes list = body.part(list_offset + kCountBytes, list_size, "function list");
+  const FileRange list = body.part(list_offset + kFunctionCountBytes, list_size, "function list");
   // Before anything is reserved for them.
   if (count > list.size() / kSmallestEntry) {
     refuse(list_offset,
            std::to_string(count) + " functions do not fit into a list of " + std::to_string(list.size()) + " bytes");
   }
-  const Bytes bitcode = body.part(file.number<std::uint64_t>(kBitcodeAt, "offset of the bitcode"),
-                                  file.number<std::uint64_t>(kBitcodeAt + 8, "size of the bitcode"), "bitcode section");
+  const FileRange bitcode =
+      body.part(file.number<std::uint64_t>(kBitcodeAt, "offset of the bitcode"),
+                file.number<std::uint64_t>(kBitcodeAt + 8, "size of the bitcode"), "bitcode section");
   if (bitcode.size() != 0 && bitcode.begin() < list.end() && list_offset < bitcode.end()) {
     refuse(kBitcodeAt, "the bitcode section overlaps the function list");
   }
@@ -114,10 +114,10 @@ Sections read_header(const Bytes& file) {
 // The tags of one entry that are needed here, each at most once. Others (tessellation, reflection, sources) are
 // skipped.
 struct Tags {
-  std::optional<Bytes> name, type, hash, bitcode_size, offsets, versions;
+  std::optional<FileRange> name, type, hash, bitcode_size, offsets, versions;
 };
 
-std::optional<Bytes>* slot_of(std::string_view letters, Tags& tags) {
+std::optional<FileRange>* slot_of(std::string_view letters, Tags& tags) {
   if (letters == "NAME") return &tags.name;
   if (letters == "TYPE") return &tags.type;
   if (letters == "HASH") return &tags.hash;
@@ -127,15 +127,15 @@ std::optional<Bytes>* slot_of(std::string_view letters, Tags& tags) {
   return nullptr;
 }
 
-Tags read_tags(const Bytes& entry) {
+Tags read_tags(const FileRange& entry) {
   Tags tags;
   std::uint64_t at = entry.begin() + 4;
   while (true) {
     const std::string_view letters = entry.text(at, kTagLetters, "tag");
     if (letters == kEndTag) break;
     const auto length = entry.number<std::uint16_t>(at + kTagLetters, "length of tag " + in_ticks(letters));
-    const Bytes value = entry.part(at + kTagLetters + 2, length, "tag " + in_ticks(letters));
-    if (std::optional<Bytes>* slot = slot_of(letters, tags)) {
+    const FileRange value = entry.part(at + kTagLetters + 2, length, "tag " + in_ticks(letters));
+    if (std::optional<FileRange>* slot = slot_of(letters, tags)) {
       if (slot->has_value()) refuse(at, "tag " + in_ticks(letters) + " occurs twice in one function");
       *slot = value;
     }
@@ -146,19 +146,19 @@ Tags read_tags(const Bytes& entry) {
   return tags;
 }
 
-const Bytes& needed(const std::optional<Bytes>& tag, std::string_view letters, const Bytes& entry) {
+const FileRange& needed(const std::optional<FileRange>& tag, std::string_view letters, const FileRange& entry) {
   if (!tag) refuse(entry.begin(), "the function has no tag " + in_ticks(letters));
   return *tag;
 }
 
-void check_length(const Bytes& tag, std::string_view letters, std::uint64_t length) {
+void check_length(const FileRange& tag, std::string_view letters, std::uint64_t length) {
   if (tag.size() != length) {
     refuse(tag.begin(), "tag " + in_ticks(letters) + " has " + std::to_string(tag.size()) + " bytes instead of " +
                             std::to_string(length));
   }
 }
 
-std::string read_name(const Bytes& tag) {
+std::string read_name(const FileRange& tag) {
   const std::string_view text = tag.text(tag.begin(), tag.size(), "name");
   if (text.size() < 2 || text.find('\0') != text.size() - 1) {
     refuse(tag.begin(), "the function's name is empty or does not end with its only zero");
@@ -166,18 +166,18 @@ std::string read_name(const Bytes& tag) {
   return std::string(text.substr(0, text.size() - 1));
 }
 
-FunctionEntry read_entry(const Bytes& entry, const Bytes& bitcode) {
+FunctionEntry read_entry(const FileRange& entry, const FileRange& bitcode) {
   const Tags tags = read_tags(entry);
   FunctionEntry function;
   function.name = read_name(needed(tags.name, "NAME", entry));
 
-  const Bytes& type = needed(tags.type, "TYPE", entry);
+  const FileRange& type = needed(tags.type, "TYPE", entry);
   check_length(type, "TYPE", 1);
   function.type = static_cast<FunctionType>(type.number<std::uint8_t>(type.begin(), "type"));
 
-  const Bytes& size = needed(tags.bitcode_size, "MDSZ", entry);
+  const FileRange& size = needed(tags.bitcode_size, "MDSZ", entry);
   check_length(size, "MDSZ", 8);
-  const Bytes& offsets = needed(tags.offsets, "OFFT", entry);
+  const FileRange& offsets = needed(tags.offsets, "OFFT", entry);
   check_length(offsets, "OFFT", 24);  // into public metadata, private metadata, bitcode
   const auto bitcode_size = size.number<std::uint64_t>(size.begin(), "bitcode size");
   const auto offset = offsets.number<std::uint64_t>(offsets.begin() + 16, "bitcode offset");
@@ -226,13 +226,13 @@ std::string name_of(FunctionType type) {
 }
 
 Metallib::Metallib(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {
-  const Sections sections = read_header(Bytes(bytes_));
+  const Sections sections = read_header(FileRange(bytes_));
   functions_.reserve(sections.count);
   std::uint64_t at = sections.functions.begin();
   for (std::uint32_t i = 0; i < sections.count; ++i) {
     const auto size = sections.functions.number<std::uint32_t>(at, "size of a function's entry");
     if (size < kSmallestEntry) refuse(at, "a function's entry has only " + std::to_string(size) + " bytes");
-    const Bytes entry = sections.functions.part(at, size, "function's entry");
+    const FileRange entry = sections.functions.part(at, size, "function's entry");
     functions_.push_back(read_entry(entry, sections.bitcode));
     at = entry.end();
   }

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "gpu/sha256.h"
+#include "metal/library/metallib_format.h"
 
 namespace anymps::metal {
 namespace {
@@ -13,25 +14,24 @@ constexpr std::uint16_t kMacOs = 0x8001;  // the highest bit: a Mac, not one of 
 constexpr std::uint16_t kFormat = 2;
 constexpr std::uint8_t kExecutable = 0;  // not a dynamic library
 constexpr std::uint8_t kOs = 0x81;       // macOS once more, with 0x80 as above
-constexpr std::uint64_t kHeaderBytes = 88;
-constexpr std::uint64_t kCountBytes = 4;
-constexpr std::string_view kEnd = "ENDT";
 // Neither section of metadata says anything of a kernel: debug information and reflection are not written.
-constexpr std::uint32_t kNoMetadata = kEnd.size();
+constexpr std::uint32_t kNoMetadata = kEndTag.size();
 
-class Bytes {
+class ByteWriter {
  public:
   template <typename T>
-  Bytes& number(T value) {
+  ByteWriter& number(T value) {
     for (std::size_t i = 0; i < sizeof(T); ++i) bytes_.push_back(static_cast<std::byte>(value >> (8 * i)));
     return *this;
   }
-  Bytes& text(std::string_view text) { return append({reinterpret_cast<const std::byte*>(text.data()), text.size()}); }
-  Bytes& append(std::span<const std::byte> more) {
+  ByteWriter& text(std::string_view text) {
+    return append({reinterpret_cast<const std::byte*>(text.data()), text.size()});
+  }
+  ByteWriter& append(std::span<const std::byte> more) {
     bytes_.insert(bytes_.end(), more.begin(), more.end());
     return *this;
   }
-  Bytes& tag(std::string_view letters, const Bytes& value) {
+  ByteWriter& tag(std::string_view letters, const ByteWriter& value) {
     return text(letters).number(static_cast<std::uint16_t>(value.size())).append(value.bytes_);
   }
 
@@ -51,53 +51,54 @@ void check_name(const std::string& name) {
   throw MetallibError("a function's name is empty, has a zero in it or is longer than 65,534 bytes");
 }
 
-Bytes entry_of(const FunctionEntry& function, std::uint64_t metadata_offset, std::uint64_t bitcode_offset) {
+ByteWriter entry_of(const FunctionEntry& function, std::uint64_t metadata_offset, std::uint64_t bitcode_offset) {
   const FunctionVersions& versions = function.versions;
-  Bytes tags;
-  tags.tag("NAME", Bytes().text(function.name).number(std::uint8_t{0}));
-  tags.tag("TYPE", Bytes().number(static_cast<std::uint8_t>(function.type)));
-  tags.tag("HASH", Bytes().append(gpu::Sha256().update(function.bitcode).finish()));
-  tags.tag("MDSZ", Bytes().number(std::uint64_t{function.bitcode.size()}));
-  tags.tag("OFFT", Bytes().number(metadata_offset).number(metadata_offset).number(bitcode_offset));
-  tags.tag("VERS", Bytes()
+  ByteWriter tags;
+  tags.tag("NAME", ByteWriter().text(function.name).number(std::uint8_t{0}));
+  tags.tag("TYPE", ByteWriter().number(static_cast<std::uint8_t>(function.type)));
+  tags.tag("HASH", ByteWriter().append(gpu::Sha256().update(function.bitcode).finish()));
+  tags.tag("MDSZ", ByteWriter().number(std::uint64_t{function.bitcode.size()}));
+  tags.tag("OFFT", ByteWriter().number(metadata_offset).number(metadata_offset).number(bitcode_offset));
+  tags.tag("VERS", ByteWriter()
                        .number(versions.air_major)
                        .number(versions.air_minor)
                        .number(versions.metal_major)
                        .number(versions.metal_minor));
-  tags.text(kEnd);
+  tags.text(kEndTag);
   // Its size counts itself.
-  return std::move(Bytes().number(static_cast<std::uint32_t>(sizeof(std::uint32_t) + tags.size())).append(tags.span()));
+  return std::move(
+      ByteWriter().number(static_cast<std::uint32_t>(sizeof(std::uint32_t) + tags.size())).append(tags.span()));
 }
 
 }  // namespace
 
 std::vector<std::byte> write_metallib(std::span<const FunctionEntry> functions, const LibraryTarget& target) {
-  Bytes entries;
-  Bytes metadata;
+  ByteWriter entries;
+  ByteWriter metadata;
   std::uint64_t bitcode_bytes = 0;
   std::unordered_set<std::string_view> names;
   for (const FunctionEntry& function : functions) {
     check_name(function.name);
     if (!names.insert(function.name).second) throw MetallibError("two functions are named `" + function.name + "`");
     entries.append(entry_of(function, metadata.size(), bitcode_bytes).span());
-    metadata.number(kNoMetadata).text(kEnd);
+    metadata.number(kNoMetadata).text(kEndTag);
     bitcode_bytes += function.bitcode.size();
   }
-  const std::uint64_t public_at = kHeaderBytes + kCountBytes + entries.size() + kEnd.size();
+  const std::uint64_t public_at = kMetallibHeaderBytes + kFunctionCountBytes + entries.size() + kEndTag.size();
   const std::uint64_t private_at = public_at + metadata.size();
   const std::uint64_t bitcode_at = private_at + metadata.size();
 
-  Bytes file;
+  ByteWriter file;
   file.reserve(static_cast<std::size_t>(bitcode_at + bitcode_bytes));
   file.text("MTLB").number(kMacOs).number(kFormat).number(target.format_minor).number(kExecutable).number(kOs);
   file.number(target.macos_major).number(target.macos_minor);
   file.number(bitcode_at + bitcode_bytes);
-  file.number(kHeaderBytes).number(entries.size());  // the count before the entries is not counted
+  file.number(kMetallibHeaderBytes).number(entries.size());  // the count before the entries is not counted
   file.number(public_at).number(metadata.size());
   file.number(private_at).number(metadata.size());
   file.number(bitcode_at).number(bitcode_bytes);
   file.number(static_cast<std::uint32_t>(functions.size())).append(entries.span());
-  file.text(kEnd);  // no extensions of the header
+  file.text(kEndTag);  // no extensions of the header
   file.append(metadata.span()).append(metadata.span());
   for (const FunctionEntry& function : functions) file.append(function.bitcode);
   return file.take();

@@ -21,7 +21,7 @@ using llvm::Instruction;
 
 // Fewer cases, or longer ones, are better left alone.
 constexpr std::size_t kFewest = 8;
-constexpr std::size_t kLongest = 32;
+constexpr std::size_t kLongestCase = 32;
 constexpr std::size_t kMostConstants = 16;
 // Of a table, so much may be holes.
 constexpr std::size_t kSparsest = 4;
@@ -33,7 +33,7 @@ struct Case {
 
 // Only computes, and goes on in `next`.
 bool is_simple(const BasicBlock& block, const BasicBlock& from, const BasicBlock* next) {
-  if (block.getSinglePredecessor() != &from || block.getSingleSuccessor() != next || block.size() > kLongest)
+  if (block.getSinglePredecessor() != &from || block.getSingleSuccessor() != next || block.size() > kLongestCase)
     return false;
   return llvm::all_of(block, [](const Instruction& instruction) {
     const bool computes = llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::CastInst, llvm::CmpInst,
@@ -45,12 +45,12 @@ bool is_simple(const BasicBlock& block, const BasicBlock& from, const BasicBlock
 
 bool is_number(const llvm::Value* value) { return llvm::isa<llvm::ConstantFP, llvm::ConstantInt>(value); }
 
-unsigned place_of(const Instruction& instruction) {
+unsigned index_in_block(const Instruction& instruction) {
   return static_cast<unsigned>(std::distance(instruction.getParent()->begin(), instruction.getIterator()));
 }
 
 // A constant of the cases' code, in each of which it may be another.
-struct Place {
+struct DifferingConstant {
   Instruction* user;  // in the first case, or a phi behind all
   unsigned operand;
 };
@@ -61,7 +61,7 @@ class Joiner {
 
   bool run() {
     if (!find()) return false;
-    const std::vector<Place> places = differing();
+    const std::vector<DifferingConstant> places = differing();
     if (places.size() > kMostConstants) return false;
     write(places);
     return true;
@@ -94,7 +94,7 @@ class Joiner {
     const auto* here = llvm::dyn_cast<Instruction>(one);
     const auto* there = llvm::dyn_cast<Instruction>(other);
     return here != nullptr && there != nullptr && here->getParent() == cases_[0].block &&
-           there->getParent() == &others && place_of(*here) == place_of(*there);
+           there->getParent() == &others && index_in_block(*here) == index_in_block(*there);
   }
 
   bool is_alike(const BasicBlock& block) const {
@@ -115,17 +115,17 @@ class Joiner {
     });
   }
 
-  llvm::Constant* constant_of(const Place& place, BasicBlock* block) const {
+  llvm::Constant* constant_of(const DifferingConstant& place, BasicBlock* block) const {
     if (auto* phi = llvm::dyn_cast<llvm::PHINode>(place.user)) {
       return llvm::cast<llvm::Constant>(phi->getIncomingValueForBlock(block));
     }
-    const Instruction& same = *std::next(block->begin(), place_of(*place.user));
+    const Instruction& same = *std::next(block->begin(), index_in_block(*place.user));
     return llvm::cast<llvm::Constant>(same.getOperand(place.operand));
   }
 
-  std::vector<Place> differing() const {
-    std::vector<Place> places;
-    const auto add = [&](const Place& place, const llvm::Value* first) {
+  std::vector<DifferingConstant> differing() const {
+    std::vector<DifferingConstant> places;
+    const auto add = [&](const DifferingConstant& place, const llvm::Value* first) {
       if (!is_number(first)) return;
       const bool same = llvm::all_of(cases_, [&](const Case& one) { return constant_of(place, one.block) == first; });
       if (!same) places.push_back(place);
@@ -138,13 +138,14 @@ class Joiner {
   }
 
   // A row for each value of the choice, all constants of a type side by side.
-  llvm::Value* row(llvm::IRBuilder<>& b, llvm::Type* type, llvm::ArrayRef<Place> places, llvm::Value* index) {
+  llvm::Value* row(llvm::IRBuilder<>& b, llvm::Type* type, llvm::ArrayRef<DifferingConstant> places,
+                   llvm::Value* index) {
     auto* row_type = llvm::ArrayType::get(type, places.size());
     const auto count = static_cast<std::size_t>(highest_ - lowest_) + 1;
     std::vector<llvm::Constant*> rows(count, llvm::Constant::getNullValue(row_type));
     for (const Case& one : cases_) {
       llvm::SmallVector<llvm::Constant*> constants;
-      for (const Place& place : places) constants.push_back(constant_of(place, one.block));
+      for (const DifferingConstant& place : places) constants.push_back(constant_of(place, one.block));
       rows[static_cast<std::size_t>(one.value->getSExtValue() - lowest_)] =
           llvm::ConstantArray::get(row_type, constants);
     }
@@ -161,16 +162,17 @@ class Joiner {
     return load;
   }
 
-  void write(llvm::ArrayRef<Place> places) {
+  void write(llvm::ArrayRef<DifferingConstant> places) {
     // The table is read for every value, those that lead elsewhere too.
     llvm::IRBuilder<> b(&choice_);
     llvm::Value* number = choice_.getCondition();
     llvm::Value* index = b.CreateSub(number, llvm::ConstantInt::getSigned(number->getType(), lowest_));
     llvm::Value* last = llvm::ConstantInt::getSigned(number->getType(), highest_ - lowest_);
     index = b.CreateZExt(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, index, last), b.getInt64Ty());
-    llvm::MapVector<llvm::Type*, llvm::SmallVector<Place>> by_type;
-    for (const Place& place : places) by_type[constant_of(place, cases_[0].block)->getType()].push_back(place);
-    std::vector<std::pair<Place, llvm::Value*>> values;
+    llvm::MapVector<llvm::Type*, llvm::SmallVector<DifferingConstant>> by_type;
+    for (const DifferingConstant& place : places)
+      by_type[constant_of(place, cases_[0].block)->getType()].push_back(place);
+    std::vector<std::pair<DifferingConstant, llvm::Value*>> values;
     for (const auto& [type, of_it] : by_type) {
       llvm::Value* loaded = row(b, type, of_it, index);
       for (unsigned i = 0; i < of_it.size(); ++i) values.emplace_back(of_it[i], b.CreateExtractElement(loaded, i));

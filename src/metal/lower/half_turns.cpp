@@ -8,8 +8,8 @@ namespace {
 
 // Of sin(pi r) = pi r + r P(r^2), with the rounded pi, and cos(pi r) = 1 + r^2 P(r^2) for |r| <= 1/4: least deviation,
 // lowest power first.
-constexpr double kSin[] = {2 * kHalfPi.low, -0x1.4abbbep+2, 0x1.465faap+1, -0x1.2db500p-1};
-constexpr double kCos[] = {-0x1.3bd3ccp+2, 0x1.03c1b0p+2, -0x1.55b2b6p+0, 0x1.d4f7eep-3};
+constexpr double kSinOfHalfTurns[] = {2 * kHalfPi.low, -0x1.4abbbep+2, 0x1.465faap+1, -0x1.2db500p-1};
+constexpr double kCosOfHalfTurns[] = {-0x1.3bd3ccp+2, 0x1.03c1b0p+2, -0x1.55b2b6p+0, 0x1.d4f7eep-3};
 
 class HalfTurnsWriter : public Formulas {
  public:
@@ -21,8 +21,8 @@ class HalfTurnsWriter : public Formulas {
     llvm::Value* shifted = fma(within_, number(2), number(kShift));
     llvm::Value* r = fma(rounded(shifted), number(-0.5), within_);
     llvm::Value* square = b_.CreateFMul(r, r);
-    sine_ = size_of(fma(r, number(2 * kHalfPi.high), b_.CreateFMul(r, polynomial(square, kSin))));
-    cosine_ = fma(square, polynomial(square, kCos), number(1));
+    sine_ = size_of(fma(r, number(2 * kHalfPi.high), b_.CreateFMul(r, polynomial(square, kSinOfHalfTurns))));
+    cosine_ = fma(square, polynomial(square, kCosOfHalfTurns), number(1));
     swapped_ = b_.CreateICmpNE(b_.CreateAnd(bits_of(shifted), integer(1)), integer(0));
   }
 

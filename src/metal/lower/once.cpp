@@ -18,7 +18,7 @@ namespace anymps::metal::lower {
 namespace {
 
 // Whether all threads of a threadgroup are given the same.
-bool is_shared(Role role) {
+bool is_shared_role(Role role) {
   switch (role) {
     case Role::kPositionInGrid:
     case Role::kPositionInThreadgroup:
@@ -83,7 +83,7 @@ class Candidate {
   // Made outside of the loop.
   bool is_shared_value(const llvm::Value& value) {
     if (const auto* argument = llvm::dyn_cast<llvm::Argument>(&value)) {
-      return is_shared(parameters_[argument->getArgNo()].role);
+      return is_shared_role(parameters_[argument->getArgNo()].role);
     }
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(&value);
     if (instruction == nullptr) return true;  // constants and blocks

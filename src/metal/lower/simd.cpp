@@ -25,7 +25,6 @@ using simd::Decline;
 using simd::Facts;
 using simd::Surroundings;
 using simd::Thread;
-using simd::Writer;
 
 // Instructions of a thread, times the registers that a vector takes.
 constexpr unsigned kMost = 20000;
@@ -153,7 +152,7 @@ class SimdMaker {
     llvm::BasicBlock* entry = llvm::BasicBlock::Create(context_, "entry", part.lanes);
     Surroundings surroundings;
     surroundings.end = [](llvm::IRBuilder<>& b) { b.CreateRetVoid(); };
-    Writer(part.thread, *facts, cpu_.abilities, surroundings, *part.lanes, arguments_of(part.lanes), nullptr)
+    simd::Writer(part.thread, *facts, cpu_.abilities, surroundings, *part.lanes, arguments_of(part.lanes), nullptr)
         .write(entry);
   }
 
@@ -280,7 +279,7 @@ class SimdMaker {
       if (one_by_one == nullptr) one_by_one = make_one_by_one(*lanes, thread.lanes);
       return one_by_one;
     };
-    Writer(thread, facts, cpu_.abilities, surroundings, *lanes, arguments_of(lanes), nullptr).write(entry);
+    simd::Writer(thread, facts, cpu_.abilities, surroundings, *lanes, arguments_of(lanes), nullptr).write(entry);
     lanes->addFnAttr(llvm::Attribute::AlwaysInline);
     one_->addFnAttr(llvm::Attribute::NoInline);
 
@@ -361,7 +360,7 @@ class SimdMaker {
     llvm::SmallVector<llvm::Value*> arguments = arguments_of(simdgroup);
     arguments.resize(kCommon + 1);
     surroundings.parts = &parts_;
-    Writer(thread, facts, cpu_.abilities, surroundings, *simdgroup, arguments, active).write(entry);
+    simd::Writer(thread, facts, cpu_.abilities, surroundings, *simdgroup, arguments, active).write(entry);
     one_->eraseFromParent();
     llvm::erase(made_, one_);
     make_run(simdgroup);

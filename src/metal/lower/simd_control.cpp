@@ -15,7 +15,7 @@ namespace {
 using Kind = Shape::Kind;
 
 // A block of fewer instructions is sooner run than skipped.
-constexpr unsigned kFew = 12;
+constexpr unsigned kFewInstructions = 12;
 
 }  // namespace
 
@@ -141,7 +141,7 @@ bool Writer::worth_skipping(const llvm::BasicBlock& original) const {
     if (instruction.isIntDivRem()) return true;
     ++count;
   }
-  if (count > kFew) return true;
+  if (count > kFewInstructions) return true;
   // A branch that lanes share, on a value that may not be there; a value that they share and would set for nobody.
   const llvm::Instruction* end = original.getTerminator();
   if (end->getNumSuccessors() > 1 && !facts_.branches_apart(&original)) return true;

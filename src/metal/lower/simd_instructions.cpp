@@ -30,7 +30,7 @@ bool says_nothing(const Instruction& instruction) {
   }
 }
 
-std::string name_of(const llvm::CallInst& call) {
+std::string called_name(const llvm::CallInst& call) {
   return call.getCalledFunction() != nullptr ? call.getCalledFunction()->getName().str() : "a pointer";
 }
 
@@ -49,7 +49,7 @@ llvm::Value* without_others(llvm::IRBuilder<>& b, llvm::AtomicRMWInst& change) {
 void Writer::write_instruction(const Instruction& instruction) {
   if (says_nothing(instruction)) return;
   if (const llvm::CallInst* call = meeting(instruction)) {
-    if (!write_meeting(*call)) throw Decline{"a call of " + name_of(*call)};
+    if (!write_meeting(*call)) throw Decline{"a call of " + called_name(*call)};
     return;
   }
   if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
@@ -353,7 +353,7 @@ Vectors Writer::compute_member(const Instruction& instruction) {
 
 Vectors Writer::compute_call(const llvm::CallInst& call) {
   const llvm::Function* function = call.getCalledFunction();
-  if (function == nullptr) throw Decline{"a call of " + name_of(call)};
+  if (function == nullptr) throw Decline{"a call of " + called_name(call)};
   const llvm::Intrinsic::ID id = function->getIntrinsicID();
   if (id != llvm::Intrinsic::not_intrinsic && llvm::isTriviallyVectorizable(id)) {
     std::vector<Vectors> operands(call.arg_size());
@@ -384,7 +384,7 @@ Vectors Writer::compute_call(const llvm::CallInst& call) {
     return result;
   }
   if (call.getType()->isVectorTy() || call.getType()->isAggregateType()) {
-    throw Decline{"a call of " + name_of(call)};
+    throw Decline{"a call of " + called_name(call)};
   }
   llvm::SmallVector<llvm::Value*> inputs;
   for (const llvm::Use& argument : call.args()) inputs.push_back(vector(argument));

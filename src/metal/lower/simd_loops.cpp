@@ -11,7 +11,7 @@ namespace anymps::metal::lower::simd {
 namespace {
 
 // A longer body is not worth having twice.
-constexpr unsigned kLongest = 200;
+constexpr unsigned kLongestBody = 200;
 
 bool is_together(const Facts& facts, const llvm::Value* value) {
   return facts.shape(value).kind != Shape::Kind::kVarying;
@@ -32,7 +32,7 @@ bool can_be_shared(const llvm::Loop& loop, const Facts& facts) {
     size += block->size();
     if (waits_for_threadgroup(*block)) return false;
   }
-  return size <= kLongest;
+  return size <= kLongestBody;
 }
 
 void share(llvm::Function& function, const llvm::Loop& loop) {

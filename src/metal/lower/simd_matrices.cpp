@@ -18,7 +18,7 @@ constexpr unsigned kSize = 8;
 using Rows = std::array<llvm::Value*, kSize>;
 
 // Where an element lies when the two of each lane follow each other.
-int place_of(unsigned row, unsigned column) {
+int element_of(unsigned row, unsigned column) {
   const unsigned lane = ((row & 4) << 2) | ((column & 4) << 1) | ((row & 3) << 1) | ((column & 2) >> 1);
   return static_cast<int>(lane * 2 + (column & 1));
 }
@@ -27,7 +27,7 @@ Rows rows_of(llvm::IRBuilder<>& b, llvm::Value* pairs) {
   Rows rows;
   for (unsigned r = 0; r < kSize; ++r) {
     llvm::SmallVector<int> from;
-    for (unsigned c = 0; c < kSize; ++c) from.push_back(place_of(r, c));
+    for (unsigned c = 0; c < kSize; ++c) from.push_back(element_of(r, c));
     rows[r] = b.CreateShuffleVector(pairs, from);
   }
   return rows;
@@ -40,7 +40,7 @@ Vectors owned(llvm::IRBuilder<>& b, const Rows& rows) {
   for (auto& places : from) places.resize(kSize * kSize / 2);
   for (unsigned r = 0; r < kSize; ++r) {
     for (unsigned c = 0; c < kSize; ++c) {
-      const int place = place_of(r, c);
+      const int place = element_of(r, c);
       from[place % 2][static_cast<std::size_t>(place / 2)] = static_cast<int>(r * kSize + c);
     }
   }
@@ -80,7 +80,7 @@ llvm::Function* product_of(llvm::Module& module, llvm::ArrayRef<llvm::Type*> typ
   llvm::SmallVector<int> from(kSize * kSize);
   for (unsigned r = 0; r < kSize; ++r) {
     for (unsigned c = 0; c < kSize; ++c) {
-      from[static_cast<std::size_t>(place_of(r, c))] = static_cast<int>(r * kSize + c);
+      from[static_cast<std::size_t>(element_of(r, c))] = static_cast<int>(r * kSize + c);
     }
   }
   llvm::Value* pairs = b.CreateShuffleVector(llvm::concatenateVectors(b, sum), from);

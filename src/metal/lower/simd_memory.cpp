@@ -15,7 +15,7 @@ namespace {
 using Kind = Shape::Kind;
 
 // So many accesses one after the other are shorter than a loop.
-constexpr unsigned kFew = 8;
+constexpr unsigned kFewAccesses = 8;
 
 }  // namespace
 
@@ -231,7 +231,7 @@ Vectors Writer::access_apart(const Access& access, const llvm::Value* pointer, l
       llvm::Value* condition = holds(pointer);
       if (condition == nullptr) return access_with_step(access, pointer);
       // That an index wraps is rare, and the shorter code is enough for it.
-      if (shape.step.by == nullptr && (lanes_ > kFew || access.count() > 1)) {
+      if (shape.step.by == nullptr && (lanes_ > kFewAccesses || access.count() > 1)) {
         const auto together = static_cast<std::int64_t>(access.count() * access.element);
         if (access.regular && shape.step.times == together) return access_in_turn(access, pointer);
         return either(

@@ -13,7 +13,7 @@ namespace anymps::metal::lower::simd {
 namespace {
 
 // Longer sides are not worth having twice.
-constexpr std::size_t kLongest = 150;
+constexpr std::size_t kLongestSide = 150;
 
 using Blocks = llvm::SmallSetVector<llvm::BasicBlock*, 8>;
 
@@ -26,7 +26,7 @@ Blocks side_of(llvm::BasicBlock* branch, llvm::BasicBlock* first, const llvm::Ba
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     llvm::BasicBlock* block = blocks[i];
     size += block->size();
-    if (size > kLongest || llvm::succ_empty(block) || waits_for_threadgroup(*block)) return {};
+    if (size > kLongestSide || llvm::succ_empty(block) || waits_for_threadgroup(*block)) return {};
     for (llvm::BasicBlock* next : llvm::successors(block)) {
       if (next == branch) return {};
       if (next != meeting) blocks.insert(next);

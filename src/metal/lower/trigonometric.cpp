@@ -11,8 +11,8 @@ namespace {
 
 // Of sin(r) = r + r^3 P(r^2) and cos(r) = 1 - r^2 / 2 + r^4 P(r^2) for |r| a little over pi / 4: least deviation,
 // lowest power first.
-constexpr double kSin[] = {-0x1.555544p-3, 0x1.1106c6p-7, -0x1.991c26p-13};
-constexpr double kCos[] = {0x1.55554ap-5, -0x1.6c0c20p-10, 0x1.99e422p-16};
+constexpr double kSinOfRadians[] = {-0x1.555544p-3, 0x1.1106c6p-7, -0x1.991c26p-13};
+constexpr double kCosOfRadians[] = {0x1.55554ap-5, -0x1.6c0c20p-10, 0x1.99e422p-16};
 
 constexpr double kTwoByPi = 0x1.45f306p-1;
 constexpr double kHalfPiRest = -0x1.ee59dap-50;  // what both parts of kHalfPi lack
@@ -28,8 +28,8 @@ class TrigonometricWriter : public Formulas {
     llvm::Value* r = fma(n, number(-kHalfPi.high), size_);
     r = fma(n, number(-kHalfPiRest), fma(n, number(-kHalfPi.low), r));
     llvm::Value* square = b_.CreateFMul(r, r);
-    sine_ = odd(r, square, kSin);
-    cosine_ = fma(square, fma(square, polynomial(square, kCos), number(-0.5)), number(1));
+    sine_ = odd(r, square, kSinOfRadians);
+    cosine_ = fma(square, fma(square, polynomial(square, kCosOfRadians), number(-0.5)), number(1));
     quarters_ = bits_of(shifted);
     swapped_ = b_.CreateICmpNE(b_.CreateAnd(quarters_, integer(1)), integer(0));
   }

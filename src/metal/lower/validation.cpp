@@ -20,7 +20,7 @@ namespace {
 
 using Kind = ValidationSite::Kind;
 
-bool is_shared(unsigned space) {
+bool is_shared_space(unsigned space) {
   return space == kDeviceSpace || space == kConstantSpace || space == kThreadgroupSpace;
 }
 
@@ -110,7 +110,7 @@ class Inserter {
   bool check(llvm::Instruction& at, llvm::Use& address, Kind kind, llvm::Value* bytes, llvm::MaybeAlign alignment,
              llvm::MaybeAlign element) {
     const unsigned space = address->getType()->getPointerAddressSpace();
-    if (!is_shared(space)) return check_own(at, address, kind, bytes);
+    if (!is_shared_space(space)) return check_own(at, address, kind, bytes);
     const Origin origin = origin_of(address);
     if (origin.global && origin.objects.empty()) return check_own(at, address, kind, bytes);
     const std::uint32_t site = add_site({.kind = kind,

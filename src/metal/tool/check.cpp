@@ -14,7 +14,7 @@ namespace {
 
 namespace json = llvm::json;
 
-json::Object json_of(const lint::Finding& finding) {
+json::Object finding_json(const lint::Finding& finding) {
   return json::Object{{"check", finding.lint},
                       {"severity", finding.severity == lint::Severity::kError ? "error" : "warning"},
                       {"subject", json::fixUTF8(finding.subject)},
@@ -37,7 +37,7 @@ bool is_certain(const TrialReport& found, const Trial& trial) {
   return report.fault != Fault::kOutOfBounds && found.threadgroup;
 }
 
-json::Object json_of(const TrialReport& found, const Trial& trial) {
+json::Object trial_report_json(const TrialReport& found, const Trial& trial) {
   const ValidationReport& report = found.report;
   return json::Object{{"check", llvm::StringRef(name_of(report.fault))},
                       {"severity", is_certain(found, trial) ? "error" : "warning"},
@@ -51,9 +51,9 @@ json::Object check(const FunctionEntry& function) {
   try {
     json::Array findings;
     const lint::Lints lints = lint::lint_kernel(function);
-    for (const lint::Finding& finding : lints.findings) findings.push_back(json_of(finding));
+    for (const lint::Finding& finding : lints.findings) findings.push_back(finding_json(finding));
     const Trial trial = try_kernel(function, lints);
-    for (const TrialReport& found : trial.reports) findings.push_back(json_of(found, trial));
+    for (const TrialReport& found : trial.reports) findings.push_back(trial_report_json(found, trial));
     entry["findings"] = std::move(findings);
     entry["launches"] = static_cast<std::int64_t>(trial.launches);
     entry["not_tried"] = nullptr;

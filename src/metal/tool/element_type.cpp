@@ -28,7 +28,7 @@ constexpr std::array kScalars = {
     ScalarEntry{Scalar::kBf16, "bfloat", "bf16", 2}, ScalarEntry{Scalar::kF32, "float", "f32", 4},
 };
 
-const ScalarEntry& entry_of(Scalar scalar) { return kScalars[static_cast<std::size_t>(scalar)]; }
+const ScalarEntry& scalar_entry_of(Scalar scalar) { return kScalars[static_cast<std::size_t>(scalar)]; }
 
 template <typename T>
 T load(const std::byte* from) {
@@ -59,8 +59,8 @@ std::uint64_t as_bits(Number value) {
                                                      : std::get<std::uint64_t>(value);
 }
 
-[[noreturn]] void refuse(Scalar scalar, std::string_view text) {
-  throw RequestError("`" + std::string(text) + "` is no value of " + std::string(entry_of(scalar).metal));
+[[noreturn]] void refuse_value(Scalar scalar, std::string_view text) {
+  throw RequestError("`" + std::string(text) + "` is no value of " + std::string(scalar_entry_of(scalar).metal));
 }
 
 // Without the ends of std::from_chars, which knows no "0x" of its own.
@@ -88,7 +88,7 @@ bool fits(Scalar scalar, std::uint64_t value) {
 
 }  // namespace
 
-std::size_t size_of(Scalar scalar) { return entry_of(scalar).size; }
+std::size_t size_of(Scalar scalar) { return scalar_entry_of(scalar).size; }
 
 std::optional<ElementType> element_type(std::string_view name) {
   ElementType type;
@@ -113,7 +113,7 @@ std::optional<ElementType> element_type(std::string_view name) {
 
 std::string name_of(const ElementType& type) {
   std::string name = type.packed ? "packed_" : "";
-  name += entry_of(type.scalar).metal;
+  name += scalar_entry_of(type.scalar).metal;
   if (type.width > 1) name += std::to_string(type.width);
   return name;
 }
@@ -167,12 +167,12 @@ Number number_of(Scalar scalar, std::string_view text) {
   if (scalar == Scalar::kBool) {
     if (text == "true" || text == "1") return std::uint64_t{1};
     if (text == "false" || text == "0") return std::uint64_t{0};
-    refuse(scalar, text);
+    refuse_value(scalar, text);
   }
   if (is_floating(scalar)) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || error != std::errc() || end != text.data() + text.size()) refuse(scalar, text);
+    if (text.empty() || error != std::errc() || end != text.data() + text.size()) refuse_value(scalar, text);
     return value;
   }
   if (is_signed(scalar)) {
@@ -180,7 +180,7 @@ Number number_of(Scalar scalar, std::string_view text) {
   } else {
     if (const auto value = whole<std::uint64_t>(text); value && fits(scalar, *value)) return *value;
   }
-  refuse(scalar, text);
+  refuse_value(scalar, text);
 }
 
 std::vector<std::byte> lay_out(const ElementType& type, std::span<const std::byte> scalars) {

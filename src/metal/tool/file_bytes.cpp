@@ -6,21 +6,16 @@
 #include "metal/tool/request_error.h"
 
 namespace anymps::metal {
-namespace {
-
-[[noreturn]] void refuse(const std::string& file, const std::string& why) { throw RequestError(file + ": " + why); }
-
-}  // namespace
 
 std::vector<std::byte> read_bytes(const std::string& file) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) refuse(file, error ? error.message() : "not a regular file");
+  if (!std::filesystem::is_regular_file(file, error)) refuse_file(file, error ? error.message() : "not a regular file");
   const auto size = std::filesystem::file_size(file, error);
-  if (error) refuse(file, error.message());
+  if (error) refuse_file(file, error.message());
   std::vector<std::byte> bytes(static_cast<std::size_t>(size));
   std::ifstream stream(file, std::ios::binary);
   if (!stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()))) {
-    refuse(file, "cannot be read");
+    refuse_file(file, "cannot be read");
   }
   return bytes;
 }
@@ -28,7 +23,7 @@ std::vector<std::byte> read_bytes(const std::string& file) {
 void write_bytes(const std::string& file, std::span<const std::byte> bytes) {
   std::ofstream stream(file, std::ios::binary);
   stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!stream.flush()) refuse(file, "cannot be written");
+  if (!stream.flush()) refuse_file(file, "cannot be written");
 }
 
 }  // namespace anymps::metal

@@ -18,13 +18,13 @@ std::pair<std::string, std::string> cut(const std::string& text, const std::stri
 }
 
 template <typename Number>
-Number number_of(const std::string& text, const std::string& option) {
+Number option_number(const std::string& text, const std::string& option) {
   const auto number = gpu::whole_number<Number>(text);
   if (!number) throw RequestError("--" + option + " takes a whole number, not `" + text + "`");
   return *number;
 }
 
-Size size_of(std::string_view text, const std::string& option) {
+Size option_size(std::string_view text, const std::string& option) {
   const std::string whole(text);
   Size size = {1, 1, 1};
   for (unsigned axis = 0;; ++axis) {
@@ -40,22 +40,22 @@ Size size_of(std::string_view text, const std::string& option) {
 }
 
 unsigned binding_of(const std::string& text, const std::string& option) {
-  const auto binding = number_of<unsigned>(text, option);
+  const auto binding = option_number<unsigned>(text, option);
   if (binding >= kMaxBindings) throw RequestError("--" + option + ": there are bindings 0 to 30, not " + text);
   return binding;
 }
 
 void set(LaunchRequest& request, const std::string& key, const std::string& value) {
   if (key == "threads") {
-    request.threads = size_of(value, key);
+    request.threads = option_size(value, key);
   } else if (key == "group") {
-    request.group = size_of(value, key);
+    request.group = option_size(value, key);
   } else if (key == "arg") {
     request.arguments.push_back(value);
   } else if (key == "threadgroup") {
     const std::string option = "threadgroup-bytes";
     const auto [index, bytes] = cut(value, option, "INDEX=BYTES");
-    request.threadgroup_bytes[binding_of(index, option)] = number_of<std::size_t>(bytes, option);
+    request.threadgroup_bytes[binding_of(index, option)] = option_number<std::size_t>(bytes, option);
   } else if (key == "constant") {
     request.constants.push_back(cut(value, key, "ID=VALUE or NAME=VALUE"));
   } else if (key == "out") {
@@ -63,9 +63,9 @@ void set(LaunchRequest& request, const std::string& key, const std::string& valu
     request.outputs[binding_of(value.substr(0, equals), key)] =
         equals == std::string::npos ? "" : value.substr(equals + 1);
   } else if (key == "seed") {
-    request.seed = number_of<std::uint64_t>(value, key);
+    request.seed = option_number<std::uint64_t>(value, key);
   } else if (key == "repeat") {
-    request.repeat = number_of<std::size_t>(value, key);
+    request.repeat = option_number<std::size_t>(value, key);
   } else if (key == "validate") {
     request.validate = value == "1";
   } else {
@@ -93,7 +93,7 @@ std::uint64_t bits_of(const FunctionConstant& constant, const std::string& text)
     throw RequestError("--constant " + constant.name + ": a value of type " + constant.type + " cannot be given here");
   }
   std::uint64_t bits = 0;
-  put_number(type->scalar, metal::number_of(type->scalar, text), reinterpret_cast<std::byte*>(&bits));
+  put_number(type->scalar, number_of(type->scalar, text), reinterpret_cast<std::byte*>(&bits));
   return bits;
 }
 

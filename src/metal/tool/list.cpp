@@ -16,7 +16,7 @@ namespace json = llvm::json;
 // Names come from a file and may be any bytes.
 std::string utf8(std::string_view text) { return json::fixUTF8(llvm::StringRef(text.data(), text.size())); }
 
-json::Object json_of(const Argument& argument) {
+json::Object argument_json(const Argument& argument) {
   json::Object object{{"kind", utf8(name_of(argument.kind))},
                       {"name", utf8(argument.name)},
                       {"type", utf8(argument.type_name)},
@@ -33,7 +33,7 @@ json::Object json_of(const Argument& argument) {
   return object;
 }
 
-json::Object json_of(const FunctionConstant& constant) {
+json::Object constant_json(const FunctionConstant& constant) {
   return json::Object{{"id", constant.id},
                       {"name", utf8(constant.name)},
                       {"type", utf8(constant.type)},
@@ -42,9 +42,9 @@ json::Object json_of(const FunctionConstant& constant) {
 
 void add_signature(const Signature& signature, json::Object& object) {
   json::Array arguments;
-  for (const Argument& argument : signature.arguments) arguments.push_back(json_of(argument));
+  for (const Argument& argument : signature.arguments) arguments.push_back(argument_json(argument));
   json::Array constants;
-  for (const FunctionConstant& constant : signature.constants) constants.push_back(json_of(constant));
+  for (const FunctionConstant& constant : signature.constants) constants.push_back(constant_json(constant));
   object["arguments"] = std::move(arguments);
   object["function_constants"] = std::move(constants);
   object["threadgroup_bytes"] = static_cast<std::int64_t>(signature.static_threadgroup_bytes);
@@ -56,7 +56,7 @@ void add_signature(const Signature& signature, json::Object& object) {
 
 std::string version(unsigned major, unsigned minor) { return std::to_string(major) + "." + std::to_string(minor); }
 
-json::Object json_of(const FunctionEntry& function) {
+json::Object function_json(const FunctionEntry& function) {
   const FunctionVersions& versions = function.versions;
   json::Object object{{"name", utf8(function.name)},
                       {"type", name_of(function.type)},
@@ -84,7 +84,7 @@ std::string list_as_json(std::span<const FunctionEntry* const> functions) {
   out.object([&] {
     out.attribute("version", 1);
     out.attributeArray("functions", [&] {
-      for (const FunctionEntry* function : functions) out.value(json_of(*function));
+      for (const FunctionEntry* function : functions) out.value(function_json(*function));
     });
   });
   return text;

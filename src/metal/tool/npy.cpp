@@ -8,6 +8,7 @@
 #include "gpu/round_up.h"
 #include "gpu/whole_number.h"
 #include "metal/tool/file_bytes.h"
+#include "metal/tool/request_error.h"
 
 namespace anymps::metal {
 namespace {
@@ -31,8 +32,6 @@ constexpr std::array kDescriptors = {
     Descriptor{"c8", Scalar::kF32, 2},
 };
 
-[[noreturn]] void refuse(const std::string& file, const std::string& why) { throw RequestError(file + ": " + why); }
-
 // The header is a Python dict, of which NumPy writes this much and no more:
 // {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 class Header {
@@ -42,7 +41,7 @@ class Header {
   std::string_view after(std::string_view key) const {
     const std::size_t at = text_.find("'" + std::string(key) + "'");
     const std::size_t colon = at == std::string_view::npos ? at : text_.find(':', at);
-    if (colon == std::string_view::npos) refuse(file_, "its header names no " + std::string(key));
+    if (colon == std::string_view::npos) refuse_file(file_, "its header names no " + std::string(key));
     const std::string_view rest = text_.substr(colon + 1);
     return rest.substr(std::min(rest.find_first_not_of(' '), rest.size()));
   }
@@ -51,7 +50,7 @@ class Header {
     const std::string_view rest = after(key);
     const std::size_t end = rest.find(close, 1);
     if (!rest.starts_with(open) || end == std::string_view::npos) {
-      refuse(file_, "the " + std::string(key) + " in its header is not one that is known here");
+      refuse_file(file_, "the " + std::string(key) + " in its header is not one that is known here");
     }
     return rest.substr(1, end - 1);
   }
@@ -64,7 +63,7 @@ class Header {
 const Descriptor& descriptor_of(const std::string& file, std::string_view text) {
   const auto known = std::ranges::find_if(kDescriptors, [&](const Descriptor& d) { return text.substr(1) == d.text; });
   if (text.empty() || text[0] == '>' || known == kDescriptors.end()) {
-    refuse(file, "it holds `" + std::string(text) + "`, which Metal has no type for");
+    refuse_file(file, "it holds `" + std::string(text) + "`, which Metal has no type for");
   }
   return *known;
 }
@@ -78,7 +77,7 @@ std::vector<std::size_t> shape_of(const std::string& file, std::string_view text
     while (word.starts_with(' ')) word.remove_prefix(1);
     if (word.empty()) continue;
     const auto extent = gpu::whole_number<std::size_t>(word);
-    if (!extent) refuse(file, "its shape has `" + std::string(word) + "` in it");
+    if (!extent) refuse_file(file, "its shape has `" + std::string(word) + "` in it");
     shape.push_back(*extent);
   }
   return shape;
@@ -86,13 +85,14 @@ std::vector<std::size_t> shape_of(const std::string& file, std::string_view text
 
 std::size_t product_of(const std::string& file, const std::vector<std::size_t>& shape, std::size_t size) {
   for (const std::size_t extent : shape) {
-    if (extent != 0 && size > std::numeric_limits<std::size_t>::max() / extent) refuse(file, "its shape overflows");
+    if (extent != 0 && size > std::numeric_limits<std::size_t>::max() / extent)
+      refuse_file(file, "its shape overflows");
     size *= extent;
   }
   return size;
 }
 
-std::string text_of(const std::vector<std::size_t>& shape) {
+std::string shape_text(const std::vector<std::size_t>& shape) {
   std::string text = "(";
   for (const std::size_t extent : shape) text += std::to_string(extent) + ", ";
   if (shape.size() > 1) text.resize(text.size() - 2);
@@ -105,14 +105,16 @@ NpyArray read_npy(const std::string& file) {
   const std::vector<std::byte> whole = read_bytes(file);
   const std::string_view text(reinterpret_cast<const char*>(whole.data()), whole.size());
   std::size_t at = kMagic.size() + kVersionBytes;
-  if (!text.starts_with(kMagic) || text.size() < at + 4) refuse(file, "not a NumPy array: it does not begin as one");
+  if (!text.starts_with(kMagic) || text.size() < at + 4)
+    refuse_file(file, "not a NumPy array: it does not begin as one");
   const unsigned version = std::to_integer<unsigned>(whole[kMagic.size()]);
-  if (version < 1 || version > 3) refuse(file, "version " + std::to_string(version) + " of .npy is not known here");
+  if (version < 1 || version > 3)
+    refuse_file(file, "version " + std::to_string(version) + " of .npy is not known here");
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   std::size_t length = 0;
   for (std::size_t i = 0; i < length_bytes; ++i) length |= std::to_integer<std::size_t>(whole[at + i]) << (8 * i);
   at += length_bytes;
-  if (length > text.size() - at) refuse(file, "it ends within its header");
+  if (length > text.size() - at) refuse_file(file, "it ends within its header");
   const Header header(file, text.substr(at, length));
   at += length;
 
@@ -121,12 +123,12 @@ NpyArray read_npy(const std::string& file) {
   array.scalar = descriptor.scalar;
   array.shape = shape_of(file, header.between("shape", '(', ')'));
   if (!header.after("fortran_order").starts_with("False") && array.shape.size() > 1) {
-    refuse(file, "its axes are in Fortran's order; save numpy.ascontiguousarray of it");
+    refuse_file(file, "its axes are in Fortran's order; save numpy.ascontiguousarray of it");
   }
   const std::size_t bytes = product_of(file, array.shape, size_of(descriptor.scalar) * descriptor.scalars);
   if (bytes != text.size() - at) {
-    refuse(file, "its shape " + text_of(array.shape) + " asks for " + std::to_string(bytes) + " bytes; there are " +
-                     std::to_string(text.size() - at));
+    refuse_file(file, "its shape " + shape_text(array.shape) + " asks for " + std::to_string(bytes) +
+                          " bytes; there are " + std::to_string(text.size() - at));
   }
   if (descriptor.scalars != 1) array.shape.push_back(descriptor.scalars);
   array.bytes.assign(whole.begin() + static_cast<std::ptrdiff_t>(at), whole.end());
@@ -136,8 +138,8 @@ NpyArray read_npy(const std::string& file) {
 void write_npy(const std::string& file, const NpyArray& array) {
   const auto descriptor = std::ranges::find(kDescriptors, array.scalar, &Descriptor::scalar);
   std::string header = "{'descr': '" + std::string(size_of(array.scalar) == 1 ? "|" : "<") +
-                       std::string(descriptor->text) + "', 'fortran_order': False, 'shape': " + text_of(array.shape) +
-                       ", }";
+                       std::string(descriptor->text) +
+                       "', 'fortran_order': False, 'shape': " + shape_text(array.shape) + ", }";
   constexpr std::size_t kBefore = kMagic.size() + kVersionBytes + 2;
   header.resize(gpu::round_up(kBefore + header.size() + 1, kAlignment) - kBefore - 1, ' ');
   header += '\n';

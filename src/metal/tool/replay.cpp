@@ -37,7 +37,7 @@ json::Object heading(const RecordedLaunch& launch, std::size_t number) {
 }
 
 // The buffers as they were before the launch, at addresses of this process.
-std::vector<AlignedBytes> buffers_of(const std::string& folder, const RecordedLaunch& launch) {
+std::vector<AlignedBytes> recorded_buffers(const std::string& folder, const RecordedLaunch& launch) {
   std::vector<AlignedBytes> buffers;
   buffers.reserve(launch.buffers.size());
   for (const RecordedBuffer& buffer : launch.buffers) {
@@ -128,7 +128,7 @@ class Replay {
     const std::shared_ptr<Pipeline> pipeline = options_.validate
                                                    ? make_pipeline(function, {.constants = {}, .validate = true})
                                                    : make_chosen_pipeline(function, {});
-    std::vector<AlignedBytes> buffers = buffers_of(folder_, launch_);
+    std::vector<AlignedBytes> buffers = recorded_buffers(folder_, launch_);
     Launch launch = bound(launch_, buffers);
     std::vector<ValidationReport> reports;
     launch.validate = options_.validate;

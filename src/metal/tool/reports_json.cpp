@@ -5,7 +5,7 @@ namespace {
 
 namespace json = llvm::json;
 
-json::Object json_of(const ValidationReport& report) {
+json::Object report_json(const ValidationReport& report) {
   json::Object object{{"fault", llvm::StringRef(name_of(report.fault))},
                       {"access", report.access},
                       {"argument", json::fixUTF8(report.argument)},
@@ -25,7 +25,7 @@ json::Object json_of(const ValidationReport& report) {
 
 json::Array json_of(std::span<const ValidationReport> reports) {
   json::Array array;
-  for (const ValidationReport& report : reports) array.push_back(json_of(report));
+  for (const ValidationReport& report : reports) array.push_back(report_json(report));
   return array;
 }
 

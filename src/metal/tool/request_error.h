@@ -1,6 +1,7 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
 
 namespace anymps::metal {
 
@@ -8,5 +9,9 @@ namespace anymps::metal {
 struct RequestError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+[[noreturn]] inline void refuse_file(const std::string& file, const std::string& why) {
+  throw RequestError(file + ": " + why);
+}
 
 }  // namespace anymps::metal

@@ -37,7 +37,7 @@ struct Bound {
   std::optional<Buffer> buffer;
 };
 
-std::string text_of(const Bound& bound) {
+std::string bound_text(const Bound& bound) {
   return "argument " + std::to_string(bound.binding) + " (" + bound.argument->type_name + " " + bound.argument->name +
          ")";
 }
@@ -55,16 +55,16 @@ std::vector<Bound> places_of(const Signature& signature) {
 void fill(Bound& place, const std::string& text, std::uint64_t seed) {
   if (text == "none") return;
   if (place.argument->kind == ArgumentKind::kIndirectBuffer) {
-    throw RequestError(text_of(place) + " holds addresses of buffers, which cannot be given here; there is `none`");
+    throw RequestError(bound_text(place) + " holds addresses of buffers, which cannot be given here; there is `none`");
   }
   try {
     place.buffer = buffer_of(text, element_type_of(*place.argument), seed, place.binding);
   } catch (const RequestError& error) {
-    throw RequestError(text_of(place) + ": " + error.what());
+    throw RequestError(bound_text(place) + ": " + error.what());
   }
   const std::size_t least = std::max(place.argument->buffer_size, place.argument->size);
   if (place.buffer->memory.size() < least) {
-    throw RequestError(text_of(place) + " takes " + std::to_string(least) + " bytes; " + text + " has " +
+    throw RequestError(bound_text(place) + " takes " + std::to_string(least) + " bytes; " + text + " has " +
                        std::to_string(place.buffer->memory.size()));
   }
 }
@@ -98,7 +98,7 @@ Launch launch_of(const LaunchRequest& request, std::vector<Bound>& bound, const 
   return launch;
 }
 
-void write_file(const Buffer& buffer, const std::string& file) {
+void write_buffer(const Buffer& buffer, const std::string& file) {
   if (!file.ends_with(".npy")) return write_bytes(file, buffer.memory.bytes());
   NpyArray array{.scalar = buffer.type.scalar, .shape = buffer.shape, .bytes = {}};
   array.bytes = scalars_of(buffer.type, buffer.memory.bytes());
@@ -134,7 +134,7 @@ json::Array take_outputs(const LaunchRequest& request, const std::vector<Bound>&
     }
     json::Object output = output_of(*found, file.empty() ? found->buffer->memory.size() : kShown);
     if (!file.empty()) {
-      write_file(*found->buffer, file);
+      write_buffer(*found->buffer, file);
       output["file"] = json::fixUTF8(file);
     }
     outputs.push_back(std::move(output));

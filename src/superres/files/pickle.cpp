@@ -12,7 +12,7 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr std::size_t kLongestName = 512;
+constexpr std::size_t kLongestGlobalName = 512;
 
 }  // namespace
 
@@ -292,7 +292,7 @@ class PickleMachine {
         const PickleValue* module = pop();
         // A text that is there once must not grow by being named.
         if (!name->is(Kind::kText) || !module->is(Kind::kText) ||
-            name->text.size() + module->text.size() > kLongestName) {
+            name->text.size() + module->text.size() > kLongestGlobalName) {
           throw PickleError("it is damaged");
         }
         push_global(module->text, name->text);

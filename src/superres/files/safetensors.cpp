@@ -13,7 +13,7 @@ using nlohmann::json;
 
 // safetensors refuses longer headers, too.
 constexpr std::uint64_t kLongestHeader = 100'000'000;
-constexpr const char* kAbout = "__metadata__";
+constexpr const char* kMetadataName = "__metadata__";
 
 struct Element {
   std::string_view name;
@@ -65,7 +65,7 @@ Safetensors parse_safetensors(std::string_view bytes) {
   Safetensors file;
   try {
     for (const auto& [name, entry] : header.items()) {
-      if (name == kAbout) {
+      if (name == kMetadataName) {
         file.about = entry.get<std::map<std::string, std::string>>();
       } else {
         file.entries.push_back(entry_of(name, entry, data));
@@ -79,7 +79,7 @@ Safetensors parse_safetensors(std::string_view bytes) {
 
 std::string safetensors_header(const Safetensors& file) {
   nlohmann::ordered_json header;
-  if (!file.about.empty()) header[kAbout] = file.about;
+  if (!file.about.empty()) header[kMetadataName] = file.about;
   std::uint64_t end = 0;
   for (const SafetensorsEntry& entry : file.entries) {
     const std::uint64_t begin = end;

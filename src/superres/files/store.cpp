@@ -19,11 +19,11 @@ using nlohmann::json;
 
 constexpr std::size_t kMapBytes = std::size_t{1} << 40;
 constexpr int kVersion = 1;
-constexpr std::string_view kAbout = "about";
-constexpr std::string_view kCount = "count";
+constexpr std::string_view kAboutKey = "about";
+constexpr std::string_view kCountKey = "count";
 constexpr char kRecordKey = 'r';
 constexpr char kSourceKey = 's';
-constexpr std::size_t kLongestName = 480;  // LMDB's keys have 511 bytes
+constexpr std::size_t kLongestSourceName = 480;  // LMDB's keys have 511 bytes
 
 void check(int result, const fs::path& path) {
   if (result != MDB_SUCCESS) throw StoreError(fmt::format("{}: {}", path.string(), mdb_strerror(result)));
@@ -82,8 +82,8 @@ std::string record_key(std::uint64_t index) {
 
 // A name that is too long for a key keeps its end, and a hash of the whole.
 std::string source_key(std::string_view name) {
-  if (name.size() <= kLongestName) return kSourceKey + std::string(name);
-  return fmt::format("{}{:016x}{}", kSourceKey, text_hash(name), name.substr(name.size() - kLongestName + 16));
+  if (name.size() <= kLongestSourceName) return kSourceKey + std::string(name);
+  return fmt::format("{}{:016x}{}", kSourceKey, text_hash(name), name.substr(name.size() - kLongestSourceName + 16));
 }
 
 Source source_in(std::string_view text) {
@@ -94,7 +94,7 @@ Source source_in(std::string_view text) {
 }
 
 std::uint64_t count_in(const Transaction& transaction, unsigned database) {
-  const auto text = transaction.get(database, kCount);
+  const auto text = transaction.get(database, kCountKey);
   return text ? std::strtoull(std::string(*text).c_str(), nullptr, 10) : 0;
 }
 
@@ -137,7 +137,7 @@ Store::Store(const fs::path& path, bool writable) : path_(path) {
   check_length(made, path);
   Transaction transaction(made, path_, writable);
   check(mdb_dbi_open(transaction.handle(), nullptr, 0, &database_), path);
-  if (const auto about = transaction.get(database_, kAbout)) {
+  if (const auto about = transaction.get(database_, kAboutKey)) {
     const json found = json::parse(*about, nullptr, false);
     if (!found.is_object() || found.value("program", "") != "anymps sr") {
       throw StoreError(path.string() + ": it is a database of another program");
@@ -165,7 +165,7 @@ Store Store::append_to(const fs::path& path, const json& settings) {
   Store store(path, true);
   if (store.settings_.is_null()) {
     Transaction transaction(store.environment_.get(), path, true);
-    transaction.put(store.database_, kAbout,
+    transaction.put(store.database_, kAboutKey,
                     lab::json_line({{"program", "anymps sr"}, {"version", kVersion}, {"settings", settings}}));
     transaction.commit();
     store.settings_ = settings;
@@ -227,7 +227,7 @@ void Store::add(const std::string& name, std::uint64_t bytes_of_file, const std:
     const std::vector<std::uint8_t> bytes = encode_record(pairs[i]);
     transaction.put(database_, record_key(first + i), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
-  transaction.put(database_, kCount, std::to_string(first + pairs.size()));
+  transaction.put(database_, kCountKey, std::to_string(first + pairs.size()));
   transaction.put(
       database_, source_key(name),
       lab::json_line({{"name", name}, {"first", first}, {"count", pairs.size()}, {"bytes", bytes_of_file}}));

@@ -9,7 +9,7 @@
 #include "lab/runbook/data_checksum.h"
 #include "lab/runbook/git_state.h"
 #include "lab/runbook/round_trip.h"
-#include "lab/runbook/scratch_folder.h"
+#include "lab/runbook/test_folder.h"
 
 namespace anymps::lab {
 namespace {
@@ -33,7 +33,7 @@ TEST(Circumstances, ADataSetThatCannotBeReadIsSaid) {
 }
 
 TEST(DataChecksum, NamesSizesAndContentsCount) {
-  const ScratchFolder one;
+  const TestFolder one;
   one.write("a/x", "1");
   one.write("b", "22");
   const DataChecksum sum = data_checksum(one.path());

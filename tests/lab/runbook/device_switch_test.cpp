@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "scratch_folder.h"
+#include "lab/runbook/test_folder.h"
 
 namespace anymps::lab {
 namespace {
@@ -16,7 +16,7 @@ TEST(DeviceSwitch, IsWhatTheUserNames) {
 }
 
 TEST(DeviceSwitch, AsksWhereTheScriptKnowsNoDevice) {
-  const ScratchFolder folder;
+  const TestFolder folder;
   const std::string script = (folder.path() / "t.py").string();
   folder.write("t.py", "print('hello')\n");
   EXPECT_THROW(device_switch({"python", script}, "", ""), std::invalid_argument);

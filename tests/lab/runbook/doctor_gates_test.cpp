@@ -4,14 +4,13 @@
 
 #include <algorithm>
 
+#include "lab/gibibyte.h"
 #include "lab/runbook/doctor.h"
 
 namespace anymps::lab {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
 // A Mac on which everything is in order.
 DoctorFacts good_mac() {

@@ -14,7 +14,7 @@
 #include "lab/runbook/service_units.h"
 #include "lab/runbook/shell_words.h"
 #include "lab/runbook/smoke_figures.h"
-#include "scratch_folder.h"
+#include "lab/runbook/test_folder.h"
 
 namespace anymps::lab {
 namespace {
@@ -33,7 +33,7 @@ TEST(Bundle, TellsPathsThatMayBeInIt) {
 }
 
 TEST(Bundle, WritesWhatItReads) {
-  const ScratchFolder folder;
+  const TestFolder folder;
   const auto path = folder.path() / "bundle.tar.zst";
   std::ofstream(folder.path() / "source") << "from a file";
   const std::string deep = "files/" + std::string(120, 'd') + "/" + std::string(120, 'e') + "/é.txt";
@@ -52,7 +52,7 @@ TEST(Bundle, WritesWhatItReads) {
 }
 
 TEST(Bundle, IsNotMadeWhereNobodyCouldReadIt) {
-  const ScratchFolder folder;
+  const TestFolder folder;
   const auto path = folder.path() / "bundle.tar.zst";
   EXPECT_THROW(write_bundle(path, json::object(), {{"files/a", {}, "1"}, {"files/A", {}, "2"}}, 0), std::runtime_error);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
@@ -71,7 +71,7 @@ TEST(Lockfile, HasHashesForAllOrNone) {
 }
 
 TEST(Lockfile, ReadsCondasRecords) {
-  const ScratchFolder folder;
+  const TestFolder folder;
   EXPECT_EQ(conda_explicit(folder.path()), "");
   std::filesystem::create_directory(folder.path() / "conda-meta");
   std::ofstream(folder.path() / "conda-meta" / "b-1.json")
@@ -148,13 +148,13 @@ TEST(SmokeFigures, ExplainAnotherSpeed) {
   EXPECT_EQ(causes(here, talking), (Causes{"environment", "logging"}));
 }
 
-void record(const std::filesystem::path& folder, const std::vector<json>& events) {
+void write_recording(const std::filesystem::path& folder, const std::vector<json>& events) {
   std::ofstream file(folder / "1.jsonl");
   for (const json& event : events) file << event.dump() << "\n";
 }
 
 TEST(SmokeFigures, AreOfTheWindowAlone) {
-  const ScratchFolder folder;
+  const TestFolder folder;
   EXPECT_TRUE(window_figures(folder.path())["steps_per_second"].is_null());
   std::vector<json> events = {{{"e", "begin"}, {"role", "main"}, {"pid", 1}}};
   for (std::uint64_t i = 0; i < 6; ++i) {
@@ -162,7 +162,7 @@ TEST(SmokeFigures, AreOfTheWindowAlone) {
     if (i == 1) events.push_back({{"e", "window"}, {"edge", "begin"}, {"t", 2'000'000'000}, {"step", 2}});
   }
   events.push_back({{"e", "window"}, {"edge", "end"}, {"t", 6'000'000'000}, {"step", 6}});
-  record(folder.path(), events);
+  write_recording(folder.path(), events);
   const json figures = window_figures(folder.path());
   EXPECT_EQ(figures["steps"], 4);
   EXPECT_DOUBLE_EQ(figures["steps_per_second"], 1);
@@ -171,11 +171,11 @@ TEST(SmokeFigures, AreOfTheWindowAlone) {
 }
 
 TEST(SmokeFigures, SayWhetherMemoryHoldsItsLevel) {
-  const ScratchFolder folder;
+  const TestFolder folder;
   const auto plateau = [&](std::vector<int> flushed) {
     std::vector<json> events = {{{"e", "begin"}, {"role", "main"}, {"pid", 1}}, {{"e", "step"}, {"i", 0}}};
     for (const int bytes : flushed) events.push_back({{"e", "epoch"}, {"flushed", bytes}, {"rss", 7}});
-    record(folder.path(), events);
+    write_recording(folder.path(), events);
     return plateau_figures(folder.path(), flushed.size(), 0.26);
   };
   EXPECT_TRUE(plateau({100, 100})["holds"].is_null());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lab/has_text.h"
 #include "lab/runbook/log_export.h"
 #include "lab/runbook/log_fields.h"
 
@@ -53,8 +54,6 @@ std::vector<std::string> explanations(const RunWithSamples& before, const RunWit
   for (const json& one : diff["explanations"]) names.push_back(one["name"]);
   return names;
 }
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 TEST(LogDiff, FiguresAreComparedAtTheSameBatch) {
   const json diff = log_diff(sweep(100), sweep(88));

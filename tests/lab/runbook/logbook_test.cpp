@@ -9,7 +9,7 @@
 #include <functional>
 #include <stdexcept>
 
-#include "lab/runbook/scratch_folder.h"
+#include "lab/runbook/test_folder.h"
 
 namespace anymps::lab {
 namespace {
@@ -26,7 +26,7 @@ std::string complaint_about(const std::filesystem::path& path) {
 }
 
 TEST(Logbook, ARunIsFoundAgainAsItWasPut) {
-  const ScratchFolder folder;
+  const TestFolder folder;
   const auto path = folder.path() / "new" / "logbook.sqlite";
   std::int64_t run = 0;
   {
@@ -59,7 +59,7 @@ TEST(Logbook, ARunIsFoundAgainAsItWasPut) {
 }
 
 TEST(Logbook, AnotherProgramsDatabaseIsRefusedAndLeftAlone) {
-  const ScratchFolder folder;
+  const TestFolder folder;
   const auto path = folder.path() / "other.sqlite";
   Database(path).execute("CREATE TABLE theirs (x)");
   EXPECT_NE(complaint_about(path).find("database of another program"), std::string::npos);
@@ -71,13 +71,13 @@ TEST(Logbook, AnotherProgramsDatabaseIsRefusedAndLeftAlone) {
 }
 
 TEST(Logbook, AFileThatIsNoDatabaseIsRefused) {
-  const ScratchFolder folder;
+  const TestFolder folder;
   folder.write("text", std::string(5000, 'x'));
   EXPECT_NE(complaint_about(folder.path() / "text").find("cannot be used"), std::string::npos);
 }
 
 TEST(Logbook, ANewerVersionIsRefused) {
-  const ScratchFolder folder;
+  const TestFolder folder;
   const auto path = folder.path() / "logbook.sqlite";
   EXPECT_EQ(complaint_about(path), "");
   Database(path).execute("PRAGMA user_version = 99");
@@ -85,7 +85,7 @@ TEST(Logbook, ANewerVersionIsRefused) {
 }
 
 TEST(Logbook, AnUnfinishedRunIsFoundAgain) {
-  const ScratchFolder folder;
+  const TestFolder folder;
   Logbook logbook(folder.path() / "logbook.sqlite");
   const std::int64_t run = logbook.begin("sweep", "key", {});
   EXPECT_EQ(logbook.unfinished("sweep", "key"), run);
@@ -100,7 +100,7 @@ TEST(Logbook, AnUnfinishedRunIsFoundAgain) {
 }
 
 TEST(Logbook, ARunOfALivingProcessIsNotTaken) {
-  const ScratchFolder folder;
+  const TestFolder folder;
   const auto path = folder.path() / "logbook.sqlite";
   Logbook logbook(path);
   int ready[2];
@@ -152,7 +152,7 @@ bool all_at_once(int processes, const std::function<void()>& work) {
 }
 
 TEST(Logbook, ManyMakeTheSameFileAtOnce) {
-  const ScratchFolder folder;
+  const TestFolder folder;
   for (int round = 0; round < 50; ++round) {
     const auto path = folder.path() / (std::to_string(round) + ".sqlite");
     ASSERT_TRUE(all_at_once(4, [&path] { Logbook(path).put_note(0, "note", "made", ""); })) << round;
@@ -161,7 +161,7 @@ TEST(Logbook, ManyMakeTheSameFileAtOnce) {
 }
 
 TEST(Logbook, TwoWritersAtOnceLoseNothing) {
-  const ScratchFolder folder;
+  const TestFolder folder;
   const auto path = folder.path() / "logbook.sqlite";
   constexpr int kRuns = 20;
   EXPECT_TRUE(all_at_once(2, [&path] {
@@ -179,7 +179,7 @@ TEST(Logbook, TwoWritersAtOnceLoseNothing) {
 }
 
 TEST(Logbook, NotesAreKeptByKind) {
-  const ScratchFolder folder;
+  const TestFolder folder;
   Logbook logbook(folder.path() / "logbook.sqlite");
   logbook.put_note(0, "note", "warm day", "");
   logbook.put_note(3, "rejected", "channels_last", "no faster");
@@ -190,7 +190,7 @@ TEST(Logbook, NotesAreKeptByKind) {
 }
 
 TEST(Logbook, ATransactionThatIsNotCommittedIsUndone) {
-  const ScratchFolder folder;
+  const TestFolder folder;
   Database database(folder.path() / "plain.sqlite");
   database.execute("CREATE TABLE t (x)");
   {

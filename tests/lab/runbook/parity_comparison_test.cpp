@@ -16,7 +16,7 @@ class ParityComparison : public ::testing::Test {
  protected:
   json compare() { return compare_runs(cpu_.run(), mps_.run(), limits_); }
 
-  ScratchFolder folder_;
+  TestFolder folder_;
   MadeUpRun cpu_{folder_, "cpu"};
   MadeUpRun mps_{folder_, "mps"};
   ParityLimits limits_;

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "lab/runbook/parity_values.h"
-#include "scratch_folder.h"
+#include "lab/runbook/test_folder.h"
 
 namespace anymps::lab {
 
 class MadeUpRun {
  public:
-  MadeUpRun(const ScratchFolder& folder, const std::string& device) {
+  MadeUpRun(const TestFolder& folder, const std::string& device) {
     run_.device = run_.used_device = device;
     run_.outcome = "ran";
     run_.values_path = folder.path() / (device + ".values");

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "scratch_folder.h"
+#include "lab/runbook/test_folder.h"
 
 namespace anymps::lab {
 namespace {
@@ -29,7 +29,7 @@ class Reviewed : public ::testing::Test {
     return ParityTable::read(path);
   }
 
-  ScratchFolder folder_;
+  TestFolder folder_;
 };
 
 TEST_F(Reviewed, TableIsSortedAndLeavesOutWhatIsRandom) {

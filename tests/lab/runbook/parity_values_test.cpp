@@ -7,7 +7,7 @@
 #include <fstream>
 #include <limits>
 
-#include "scratch_folder.h"
+#include "lab/runbook/test_folder.h"
 
 namespace anymps::lab {
 namespace {
@@ -45,7 +45,7 @@ class KeptValues : public ::testing::Test {
     return kept_run(json::parse(part.dump()), files.values_path("mps:0"));
   }
 
-  ScratchFolder folder_;
+  TestFolder folder_;
   Trial trial_;
 };
 

@@ -8,13 +8,13 @@
 
 #include <algorithm>
 
-#include "lab/runbook/scratch_folder.h"
+#include "lab/runbook/test_folder.h"
 
 namespace anymps::lab {
 namespace {
 
 TEST(PlatformLinux, ALaptopOnBattery) {
-  const ScratchFolder root;
+  const TestFolder root;
   root.write("sys/class/power_supply/AC/type", "Mains\n");
   root.write("sys/class/power_supply/AC/online", "0\n");
   root.write("sys/class/power_supply/BAT0/type", "Battery\n");
@@ -42,7 +42,7 @@ TEST(PlatformLinux, ALaptopOnBattery) {
 }
 
 TEST(PlatformLinux, WhatIsNotToldIsAbsent) {
-  const ScratchFolder root;
+  const TestFolder root;
   const auto platform = linux_platform(root.path());
   EXPECT_EQ(platform->power().on_mains, std::nullopt);
   EXPECT_EQ(platform->power().low_power_mode, std::nullopt);
@@ -55,7 +55,7 @@ TEST(PlatformLinux, WhatIsNotToldIsAbsent) {
 }
 
 TEST(PlatformLinux, ContainersAreKnownByTheirMarks) {
-  const ScratchFolder root;
+  const TestFolder root;
   const auto platform = linux_platform(root.path());
   root.write("proc/1/cgroup", "0::/system.slice/docker-0123.scope\n");
   EXPECT_EQ(platform->container(), "docker");

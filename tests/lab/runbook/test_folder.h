@@ -11,21 +11,21 @@
 
 namespace anymps::lab {
 
-class ScratchFolder {
+class TestFolder {
  public:
-  ScratchFolder()
+  TestFolder()
       : path_(std::filesystem::path(testing::TempDir()) /
               (std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) + "-" +
                std::to_string(::getpid()))) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }
-  ~ScratchFolder() {
+  ~TestFolder() {
     std::error_code error;
     std::filesystem::remove_all(path_, error);
   }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
 
