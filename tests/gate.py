@@ -19,6 +19,7 @@ import argparse
 import collections
 import concurrent.futures
 import dataclasses
+import functools
 import json
 import os
 import subprocess
@@ -105,7 +106,7 @@ def cpp_processes(program: Path, each: bool, env: dict[str, str]) -> list[list[s
     return list(groups.values())
 
 
-def run_cpp_process(program: Path, tests: list[str], env: dict[str, str]) -> tuple[list, str]:
+def run_cpp_process(program: Path, env: dict[str, str], tests: list[str]) -> tuple[list, str]:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [str(program), "--gtest_brief=1", f"--gtest_output=xml:{report}", "--gtest_filter=" + ":".join(tests)]
@@ -130,7 +131,7 @@ def run_cpp(folder: Path, each: bool, jobs: int, prefix: str = "cpp") -> bool:
             env = dict(os.environ, ANYMPS_CACHE=cache)
             groups = cpp_processes(program, each, env)
             began = time.monotonic()
-            for cases, complaint in pool.map(lambda tests: run_cpp_process(program, tests, env), groups):
+            for cases, complaint in pool.map(functools.partial(run_cpp_process, program, env), groups):
                 for name, seconds, outcome in cases:
                     record.add(name, seconds, outcome)
                 if complaint:
@@ -195,9 +196,8 @@ def table() -> str:
     for record in records:
         budget = known.get(record.suite)
         shown = f"{budget.seconds:.0f}" if budget else "-"
-        lines.append(
-            f"{record.suite:<{width}}  {record.tests:6}  {record.failed:6}  {record.skipped:7}  {record.seconds:7.0f}  {shown:>6}"
-        )
+        counts = f"{record.tests:6}  {record.failed:6}  {record.skipped:7}"
+        lines.append(f"{record.suite:<{width}}  {counts}  {record.seconds:7.0f}  {shown:>6}")
         if budget and record.seconds > budget.seconds:
             over.append(f"over its budget: {record.suite}, {record.seconds:.0f} s of {budget.seconds:.0f}")
     slowest = sorted((tuple(slow) for record in records for slow in record.slowest), reverse=True)[:10]
