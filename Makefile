@@ -92,7 +92,7 @@ build/.package: $(VENV)/.ready $(PYTHON_SOURCES)
 	@touch $@
 
 build/.installed: build/.package $(RELEASE)/build.ninja $(SOURCES)
-	$(call say,compile what is installed)
+	$(call say,compile what is installed: a quarter of an hour of one core where nothing is cached)
 	cmake --build $(RELEASE)
 	$(call say,install it)
 	$(VENV)/bin/python tools/install_tree.py $(RELEASE)

@@ -13,6 +13,7 @@ import argparse
 import csv
 import io
 import os
+import re
 import subprocess
 import sysconfig
 from importlib import metadata
@@ -35,11 +36,20 @@ def record(files: list[Path]) -> None:
     partial.replace(listing)
 
 
+def aim_at(build: Path, scripts: Path) -> None:
+    """Where the executable goes is decided when a folder is configured; making a wheel of it decides otherwise."""
+    cache = (build / "CMakeCache.txt").read_text()
+    if not re.search(rf"^SKBUILD_SCRIPTS_DIR:\w+={re.escape(str(scripts))}$", cache, re.MULTILINE):
+        command = ["cmake", f"-DSKBUILD_SCRIPTS_DIR={scripts}", build]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=Path)
     parser.add_argument("--into", type=Path, default=Path(sysconfig.get_path("platlib")), metavar="FOLDER")
     options = parser.parse_args()
+    aim_at(options.build, Path(sysconfig.get_path("scripts")))
     command = ["cmake", "--install", options.build, "--prefix", options.into.resolve()]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     environment = Path(sysconfig.get_path("data"))

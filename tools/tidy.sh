@@ -13,7 +13,7 @@ if [ "${ALL:-0}" = 1 ]; then
   files=$(git ls-files 'src/*.cpp')
   budget=100000
 else
-  files=$(git log -n 20 --name-only --format= -- 'src/*.cpp' | awk '!seen[$0]++' | sed "${MOST:-8}q")
+  files=$(git log -n 20 --name-only --format= -- 'src/*.cpp' | awk -v most="${MOST:-8}" '!seen[$0]++ && ++count <= most')
 fi
 
 status=0
