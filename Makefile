@@ -110,7 +110,7 @@ build/.editable: $(VENV)/.ready pyproject.toml
 	@touch $@
 
 $(DEV)/build.ninja: $(VENV)/.ready CMakeLists.txt
-	$(call configure,$(DEV),-DANYMPS_UNITY=OFF -DCMAKE_INSTALL_RPATH_USE_LINK_PATH=ON "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG")
+	$(call configure,$(DEV),-DANYMPS_UNITY=OFF -DANYMPS_EDITABLE=ON "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG")
 
 dev: build/.editable $(DEV)/build.ninja ## an editable install, rebuilt in place: for work on anymps itself
 	$(call say,compile what changed)

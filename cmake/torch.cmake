@@ -19,6 +19,12 @@ list(GET torch_facts 2 ANYMPS_TORCH_COMMIT)
 list(GET torch_facts 3 ANYMPS_TORCH_CXX11_ABI)
 message(STATUS "PyTorch ${ANYMPS_TORCH_VERSION} at ${ANYMPS_TORCH_DIR}")
 
+# Where what is installed beside the torch package finds its libraries. An editable install lies elsewhere.
+set(ANYMPS_TORCH_RPATH "$ORIGIN/../../torch/lib;$ORIGIN/../../torch.libs")
+if(ANYMPS_EDITABLE)
+  list(APPEND ANYMPS_TORCH_RPATH "${ANYMPS_TORCH_DIR}/lib" "${ANYMPS_TORCH_DIR}.libs")
+endif()
+
 add_library(anymps_torch INTERFACE)
 target_include_directories(anymps_torch SYSTEM INTERFACE
   ${ANYMPS_TORCH_DIR}/include ${ANYMPS_TORCH_DIR}/include/torch/csrc/api/include)
