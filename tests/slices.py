@@ -7,19 +7,18 @@ looked at all of them.
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "conformance"))
+
+from shepherd import slice_of
 
 
-def chosen(usual: str) -> str:
+def chosen(usual: str = "") -> str:
     """K/N: that of SLICE, else the usual one."""
     return os.environ.get("ANYMPS_TEST_SLICE") or usual
 
 
-def is_chosen() -> bool:
-    return bool(os.environ.get("ANYMPS_TEST_SLICE"))
-
-
 def part_of(cases: list, share: str) -> list:
-    k, n = map(int, share.split("/"))
-    if not 1 <= k <= n:
-        raise ValueError(f"{share} is no slice: K/N, with K from 1 to N")
-    return cases[k - 1 :: n]
+    return cases[slice_of(share)]

@@ -103,7 +103,7 @@ def gating(planted: list[Script]) -> list[Script]:
 
 
 PLANTED = scripts("planted")
-CHOSEN = slices.part_of(PLANTED, slices.chosen("1/1")) if slices.is_chosen() else gating(PLANTED)
+CHOSEN = slices.part_of(PLANTED, slices.chosen()) if slices.chosen() else gating(PLANTED)
 CLEAN = scripts("clean")
 named_by_file = {"ids": lambda script: script.path.stem}
 

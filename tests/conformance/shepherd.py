@@ -28,7 +28,7 @@ def slice_of(text: str) -> slice:
     """For the command line: "3/10" is every tenth item, from the third on."""
     k, n = map(int, text.split("/"))
     if not 1 <= k <= n:
-        raise ValueError
+        raise ValueError(f"{text} is no slice: K/N, with K from 1 to N")
     return slice(k - 1, None, n)
 
 
