@@ -159,7 +159,8 @@ build/registry/.ready: Makefile $(VENV)/.ready
 	@touch $@
 
 test-full: test build/registry/.ready ## the above, every genuine kernel, PyTorch's own tests (TEST_MPS=path, TEST_PROFILER=folder, TEST_INDUCTOR=folder), compiled models, Perfetto
-	ANYMPS_TEST_SLICE=1/1 $(VENV)/bin/python -m pytest tests/opinfo tests/check
+	for suite in opinfo check runbook superres; do \
+	  ANYMPS_TEST_SLICE=1/1 $(VENV)/bin/python -m pytest tests/$$suite || exit 1; done
 	$(VENV)/bin/python tests/genuine/verify_all.py $(GENUINE) --table tests/genuine/verified-2.13.tsv
 	$(VENV)/bin/python tests/genuine/run.py $(GENUINE)/torch-2.13.0-0.metallib --jobs $(JOBS) --table tests/genuine/outcomes-2.13.tsv
 	$(VENV)/bin/python tests/genuine/run.py $(GENUINE)/torch-2.13.0-0.metallib --jobs $(JOBS) --engine coroutines \
@@ -175,7 +176,6 @@ test-full: test build/registry/.ready ## the above, every genuine kernel, PyTorc
 	PYTHONPATH=build/registry $(VENV)/bin/python tests/compile/models.py --jobs $(JOBS) --table docs/compile-models.tsv
 	$(VENV)/bin/python tests/full/perfetto_page.py
 	$(VENV)/bin/python tests/full/check_page.py
-	ANYMPS_TEST_LAB=all $(VENV)/bin/python -m pytest tests/runbook
 	PYTHONPATH=build/registry $(VENV)/bin/python tests/check/families.py --jobs $(JOBS) --table docs/check-families.tsv
 
 bench: build/.installed build/genuine/.ready ## mps against cpu, in one run

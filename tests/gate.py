@@ -8,9 +8,9 @@
     python tests/gate.py forget
 
 tests/budgets.tsv names the suites, how they run and how long they may take. C++ tests share a process with their test
-suite, Python's with their folder; as many processes run at once as there are cores, but for the suites that measure
-time, which run alone. A suite over its budget is named and fails nothing: these machines are shared. The slices
-that ran are those of `make test SLICE=k/n`, else the fixed ones.
+suite, Python's with their folder; as many processes run at once as there are cores, and memory for each. Tests that are
+marked as measuring time run after them, one at a time: the suite `timed`. A suite over its budget is named and fails
+nothing: these machines are shared. The slices that ran are those of `make test SLICE=k/n`, else the fixed ones.
 """
 
 from __future__ import annotations
@@ -33,6 +33,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 RECORDS = ROOT / "build" / "gate.jsonl"
 BUDGETS = HERE / "budgets.tsv"
+# What a suite may take of memory: the largest simulate a Mac whose memory is touched.
+SHARE_BYTES = 4 << 30
+# The suite of all tests that measure time, wherever they lie.
+TIMED = "timed"
 
 
 def rows_of(table: Path) -> list[list[str]]:
@@ -151,9 +155,13 @@ def run_suite(suite: str, share: int) -> tuple[Record, int, str]:
     """One suite in a pytest of its own, so that none meets what another left in its process."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        command = [sys.executable, "-m", "pytest", f"--junitxml={report}", str(HERE / suite)]
+        which = ["-m", "measures_time", str(HERE)] if suite == TIMED else ["-m", "not measures_time", str(HERE / suite)]
+        command = [sys.executable, "-m", "pytest", f"--junitxml={report}", *which]
+        path = [str(HERE / "quick_exit"), *filter(None, [os.environ.get("PYTHONPATH")])]
+        env = dict(os.environ, PYTHONPATH=os.pathsep.join(path))
         # Threads that wait for each other on a core that is busy take longer than one thread.
-        env = dict(os.environ, OMP_NUM_THREADS="1") if share > 1 else None
+        if share > 1:
+            env["OMP_NUM_THREADS"] = "1"
         done = subprocess.run(
             command, env=env, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, errors="replace", check=False,
@@ -180,6 +188,13 @@ def run_python(suites: list[str], jobs: int) -> bool:
             print(f"{record.suite}: {counts}, {record.seconds:.0f} s", flush=True)
             keep(record)
     return good
+
+
+def memory_shares() -> int:
+    """How many suites the machine has memory for."""
+    with open("/proc/meminfo") as file:
+        kib = next(int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
+    return max(1, kib * 1024 // SHARE_BYTES)
 
 
 # The table
@@ -227,7 +242,7 @@ def run(options) -> bool:
     together = [suite for suite in chosen if known[suite].how == "parallel"]
     together.sort(key=lambda suite: -known[suite].seconds)
     if together:
-        good = run_python(together, options.jobs) and good
+        good = run_python(together, min(options.jobs, memory_shares())) and good
     for suite in chosen:
         if known[suite].how == "alone":
             good = run_python([suite], 1) and good

@@ -20,5 +20,10 @@ def chosen(usual: str = "") -> str:
     return os.environ.get("ANYMPS_TEST_SLICE") or usual
 
 
+def whole() -> bool:
+    """Whether everything is looked at, as `make test-full` does."""
+    return chosen() == "1/1"
+
+
 def part_of(cases: list, share: str) -> list:
     return cases[slice_of(share)]

@@ -1,24 +1,40 @@
+import os
 import subprocess
 import sys
 
 import pytest
 import torch
+from ready_interpreter import Ready
+
+
+@pytest.fixture(scope="session")
+def ready_interpreter():
+    ready = Ready()
+    yield ready
+    ready.close()
 
 
 @pytest.fixture
-def python():
-    """Runs a snippet in a fresh interpreter and returns the finished process."""
+def python(ready_interpreter):
+    """Runs a snippet as `python -c` would and returns the finished process. It is forked from one that has torch."""
 
     def run(code: str, *, check: bool = True, timeout: int = 120, **environment: str) -> subprocess.CompletedProcess:
-        import os
+        finished = ready_interpreter.run(code, {**os.environ, **environment}, timeout)
+        if check:
+            assert finished.returncode == 0, finished.stderr
+        return finished
 
-        finished = subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            env={**os.environ, **environment},
-        )
+    return run
+
+
+@pytest.fixture
+def fresh_python():
+    """The same by `python -c` itself: for what happens while torch is imported."""
+
+    def run(code: str, *, check: bool = True, timeout: int = 120, **environment: str) -> subprocess.CompletedProcess:
+        command = [sys.executable, "-c", code]
+        environment = {**os.environ, **environment}
+        finished = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
         if check:
             assert finished.returncode == 0, finished.stderr
         return finished

@@ -19,12 +19,12 @@ def fake_cuda(tmp_path_factory):
     return str(library)
 
 
-def test_the_fake_is_what_pytorch_sees(python, fake_cuda):
+def test_the_fake_is_what_pytorch_sees(fresh_python, fake_cuda):
     code = "import torch; print(torch.accelerator.current_accelerator())"
-    assert python(code, LD_PRELOAD=fake_cuda, ANYMPS="0").stdout.strip() == "cuda"
+    assert fresh_python(code, LD_PRELOAD=fake_cuda, ANYMPS="0").stdout.strip() == "cuda"
 
 
-def test_mps_is_the_accelerator_and_trains(python, fake_cuda):
+def test_mps_is_the_accelerator_and_trains(fresh_python, fake_cuda):
     code = """
 import torch
 assert torch.accelerator.current_accelerator().type == "mps"
@@ -37,4 +37,4 @@ optimiser.step()
 torch.mps.synchronize()
 print(loss.device)
 """
-    assert python(code, LD_PRELOAD=fake_cuda).stdout.strip() == "mps:0"
+    assert fresh_python(code, LD_PRELOAD=fake_cuda).stdout.strip() == "mps:0"

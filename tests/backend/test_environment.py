@@ -21,12 +21,12 @@ def test_every_variable_is_documented():
     assert {name for name in _environment.KNOWN if f"`{name}`" not in page} == set()
 
 
-def test_fallbacks_are_logged_with_shapes_and_bytes(python):
-    finished = python(FALL_BACK, PYTORCH_ENABLE_MPS_FALLBACK="1", PYTORCH_MPS_LOG_LEVEL="1")
+def test_fallbacks_are_logged_with_shapes_and_bytes(fresh_python):
+    finished = fresh_python(FALL_BACK, PYTORCH_ENABLE_MPS_FALLBACK="1", PYTORCH_MPS_LOG_LEVEL="1")
     assert said(finished) == [
         "[mps] fallback to the CPU: aten::poisson(Float[3, 2]) -> (Float[3, 2]), 48 bytes copied at <string>:3"
     ]
-    assert said(python(FALL_BACK, PYTORCH_ENABLE_MPS_FALLBACK="1")) == []
+    assert said(fresh_python(FALL_BACK, PYTORCH_ENABLE_MPS_FALLBACK="1")) == []
 
 
 def test_the_fallback_that_nobody_asked_for_is_logged(python):

@@ -132,9 +132,9 @@ def test_a_fraction_set_in_code_wins_over_the_environment(python):
     assert python(code, **ratios).stdout == "fits\n"
 
 
-def test_the_allocators_debug_lines(python):
+def test_the_allocators_debug_lines(fresh_python):
     code = 'import torch; x = torch.empty(3000, dtype=torch.uint8, device="mps"); del x; torch.mps.empty_cache()'
-    said = python(code, PYTORCH_DEBUG_MPS_ALLOCATOR="15", TORCH_CPP_LOG_LEVEL="INFO").stderr
+    said = fresh_python(code, PYTORCH_DEBUG_MPS_ALLOCATOR="15", TORCH_CPP_LOG_LEVEL="INFO").stderr
     for line in (
         "High watermark memory allocation limit: ",
         "Initializing heap allocator on unified device memory of size ",
@@ -144,7 +144,7 @@ def test_the_allocators_debug_lines(python):
         "Attempting to release cached buffers (MPS allocated: 8.00 MiB, other allocations: 0 bytes)",
     ):
         assert line in said
-    assert "shared heap" not in python(code, PYTORCH_DEBUG_MPS_ALLOCATOR="15").stderr, "PyTorch logs at INFO"
+    assert "shared heap" not in fresh_python(code, PYTORCH_DEBUG_MPS_ALLOCATOR="15").stderr, "PyTorch logs at INFO"
 
 
 def test_ten_thousand_refusals_leave_nothing_behind(python):

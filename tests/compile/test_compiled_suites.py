@@ -17,13 +17,13 @@ def run(program: str, *arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, timeout=BUDGET_S, check=False)
 
 
-def test_a_tenth_of_the_operators_agrees_with_the_cpu(tmp_path):
+def test_some_operators_agree_with_the_cpu(tmp_path):
     sys.path.insert(0, str(TESTS / "opinfo"))
     import classify
     import table
 
     done = run(
-        "opinfo/run.py", "--compiled", "1", "--slice", slices.chosen("4/10"), "--table", str(tmp_path / "now.tsv")
+        "opinfo/run.py", "--compiled", "1", "--slice", slices.chosen("4/20"), "--table", str(tmp_path / "now.tsv")
     )
     assert done.returncode == 0, done.stderr[-3000:]
     found = table.read(tmp_path / "now.tsv")

@@ -1,12 +1,12 @@
 """What the runbook's commands have in common, and their smaller options."""
 
 import json
-import os
 import textwrap
 
 import pytest
+import slices
 
-ALL = pytest.mark.skipif(os.environ.get("ANYMPS_TEST_LAB") != "all", reason="ANYMPS_TEST_LAB=all runs it")
+WHOLE = pytest.mark.skipif(not slices.whole(), reason="make test SLICE=1/1 runs it")
 SHORT = ("--steps", 3, "--warm-up", 1)
 
 
@@ -66,7 +66,7 @@ def test_a_batch_can_come_from_the_environment(lab, quick):
     assert logged["run"]["verb"] == "sweep"
 
 
-@ALL
+@WHOLE
 def test_axes_multiply(lab, quick):
     options = (
         "--batch-arg",
@@ -86,7 +86,7 @@ def test_axes_multiply(lab, quick):
     assert [series["axes"] for series in document["series"]] == [{"a": "1", "b": "x"}, {"a": "2", "b": "x"}]
 
 
-@ALL
+@WHOLE
 def test_workers_are_added_one_at_a_time(lab):
     document = lab.document(
         "profile", "--hang-after", 6, "--bisect-workers", 2, *SHORT, script="hangs.py",
@@ -97,7 +97,7 @@ def test_workers_are_added_one_at_a_time(lab):
     assert "workers" in document["findings"]
 
 
-@ALL
+@WHOLE
 def test_a_notebook_has_a_plateau_too(lab):
     code = textwrap.dedent("""
         import torch
@@ -122,6 +122,7 @@ def test_a_notebook_has_a_plateau_too(lab):
     assert "study.ipynb[cell 1]" in document["sites"][0]["site"]
 
 
+@WHOLE
 def test_decide_beside_mlx(lab):
     pytest.importorskip("mlx.core", reason='pip install "mlx[cpu]" to have MLX beside')
     sizes = ("--image", "32", "--depth", "1", "--width", "64", "--batch-size", "4")

@@ -1,9 +1,9 @@
 """Where memory ends a sweep, on a small Mac and on a large one."""
 
-import os
 import textwrap
 
 import pytest
+import slices
 
 # Forty megabytes a sample on the device, of which next to nothing is touched: this machine need not have them. From 512
 # MiB on a buffer has a heap of its own, so that memory is a line.
@@ -37,7 +37,7 @@ def sweep(lab):
 
 
 def test_the_edge_of_a_small_mac_is_found(sweep):
-    document = sweep("m1-16gb", 16, 256)
+    document = sweep("m1-16gb", 64, 256)
     (series,) = document["series"]
     edge = series["edge"]
     assert edge["extrapolated"] is False
@@ -50,7 +50,7 @@ def test_the_edge_of_a_small_mac_is_found(sweep):
     assert recommended["peak_bytes"] <= 0.85 * limit
 
 
-@pytest.mark.skipif(os.environ.get("ANYMPS_TEST_LAB") != "all", reason="ANYMPS_TEST_LAB=all runs it")
+@pytest.mark.skipif(not slices.whole(), reason="make test SLICE=1/1 runs it")
 def test_on_a_large_mac_the_edge_moves(sweep):
     small = sweep("m1-16gb", 16, 32)["series"][0]["edge"]
     large = sweep("m1max-64gb", 16, 32)["series"][0]["edge"]

@@ -1,18 +1,17 @@
-"""Every command's verdict on every script of examples/lab. CI takes those that tell most, ANYMPS_TEST_LAB=all all."""
+"""Every command's verdict on every script of examples/lab. A change is gated by those that tell most."""
 
 import json
-import os
 
 import pytest
+import slices
 from scripts import SCRIPTS, Script
 
-ALL = os.environ.get("ANYMPS_TEST_LAB") == "all"
-IN_CI = {
-    "plateau": {"vit_tiny.py", "leaks.py", "hangs.py"},
-    "sweep": {"vit_tiny.py", "hangs.py"},
+GATING = {
+    "plateau": {"vit_tiny.py", "hangs.py"},
+    "sweep": {"vit_tiny.py"},
     "profile": {"slow_loader.py", "item_each_step.py"},
     "decide": {"lstm_words.py"},
-    "parity": {"item_each_step.py", "hangs.py"},
+    "parity": {"item_each_step.py"},
     "kept": {"leaks.py"},
 }
 # Only where one is expected: a busy machine can keep a healthy script waiting for so long.
@@ -20,7 +19,8 @@ HANG = {"hangs.py": ("--hang-after", 6)}
 
 
 def chosen(verb: str):
-    scripts = [script for script in SCRIPTS if ALL or script.name in IN_CI[verb]]
+    share = slices.chosen()
+    scripts = slices.part_of(SCRIPTS, share) if share else [script for script in SCRIPTS if script.name in GATING[verb]]
     return pytest.mark.parametrize("script", scripts, ids=[script.name for script in scripts])
 
 
@@ -72,6 +72,7 @@ def test_sweep(lab, script):
     assert document["facts"]["device"] == "mps"
 
 
+@pytest.mark.measures_time
 @chosen("profile")
 def test_profile(lab, script):
     document = run(lab, "profile", script, "--steps", 6, "--warm-up", 2)
@@ -91,6 +92,7 @@ def test_profile(lab, script):
         assert "item_each_step.py:" in document["waits"][0]["site"]
 
 
+@pytest.mark.measures_time
 @chosen("decide")
 def test_decide(lab, script):
     document = run(

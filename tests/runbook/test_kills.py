@@ -1,6 +1,6 @@
 """The lab killed in the middle: the logbook stays whole, and what was finished is not done again.
 
-CI kills it three times; ANYMPS_TEST_LAB=all kills it fifty times.
+The gate kills it three times, `make test SLICE=1/1` fifty times.
 """
 
 import contextlib
@@ -14,8 +14,9 @@ import time
 from pathlib import Path
 
 import pytest
+import slices
 
-KILLS = 50 if os.environ.get("ANYMPS_TEST_LAB") == "all" else 3
+KILLS = 50 if slices.whole() else 3
 
 # Quick, and without torch's device: what is killed here is the lab.
 SCRIPT = textwrap.dedent("""
@@ -65,7 +66,7 @@ def is_whole(path) -> bool:
 
 
 def test_a_sweep_that_is_killed_goes_on_where_it_was(lab, script):
-    words = sweep_words(lab, script, 16)
+    words = sweep_words(lab, script, 4)
     chance = random.Random(0)
     logbook = lab.folder / "logbook.sqlite"
     kills = 0
@@ -88,8 +89,8 @@ def test_a_sweep_that_is_killed_goes_on_where_it_was(lab, script):
         (finished,) = database.execute("SELECT COUNT(*) FROM runs WHERE state = 'done'").fetchone()
         (points,) = database.execute("SELECT COUNT(*) FROM parts").fetchone()
         assert finished == 1
-    # Sizes 1 to 16, and one of them again for longer; each kill may cost the one point that was at work.
-    assert points == 6
+    # Sizes 1 to 4, and one of them again for longer; each kill may cost the one point that was at work.
+    assert points == 4
     assert len(runs) <= points + kills
     assert is_whole(logbook)
 
@@ -121,7 +122,7 @@ def test_nothing_is_left_running_behind_a_killed_lab(lab, script):
 
 
 def test_interrupted_and_resumed(lab, script):
-    words = sweep_words(lab, script, 8)
+    words = sweep_words(lab, script, 4)
     process = begun(words, lab)
     runs = lab.folder / "runs.txt"
     deadline = time.monotonic() + 60
