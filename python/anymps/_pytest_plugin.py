@@ -1,4 +1,4 @@
-"""pytest on a Mac that is played: `pytest --mps-mac m2-8gb` ends with what `anymps check` finds in the tests' run.
+"""pytest on a simulated Mac: `pytest --mps-mac m2-8gb` ends with what `anymps check` finds in the tests' run.
 
 Without one of its options it does nothing. With one it sets, before anything imports torch, the environment that
 `anymps check` gives to its child; processes of pytest-xdist inherit it, and the one that started them reports.
@@ -19,7 +19,7 @@ _MARKUP = {"error": {"red": True}, "warning": {"yellow": True}, "note": {}}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("anymps", "PyTorch's mps device on a Mac that is played (anymps)")
+    group = parser.getgroup("anymps", "PyTorch's mps device on a simulated Mac (anymps)")
     group.addoption(
         "--mps-mac", metavar="NAME", help="Play this Mac, such as m2-8gb, and check the run (anymps macs lists them)."
     )

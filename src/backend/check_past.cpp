@@ -15,8 +15,8 @@ namespace {
 
 std::string_view checked_release() {
   static const std::string_view release = [] {
-    const auto played = gpu::played_release();
-    return played ? gpu::torch_releases()[*played].version : std::string_view(ANYMPS_TORCH_VERSION);
+    const auto simulated = gpu::simulated_release();
+    return simulated ? gpu::torch_releases()[*simulated].version : std::string_view(ANYMPS_TORCH_VERSION);
   }();
   return release;
 }

@@ -19,7 +19,7 @@ namespace anymps::backend {
 class OperatorPast {
  public:
   OperatorPast() = default;
-  // Of the operator of this name, without namespace and overload, in the release and on the macOS that are played.
+  // Of the operator of this name, without namespace and overload, in the release and on the macOS that are simulated.
   OperatorPast(std::string_view name, const at::RecordFunction& function);
 
   // A call of it.

@@ -32,6 +32,7 @@ void note_peaks() {
 // Calls into the device's memory, with its refusals as PyTorch's errors.
 template <typename Call>
 auto refusing(std::size_t bytes, Call call) {
+  if (auto* trace = gpu::Trace::current()) trace->note_buffer(bytes);
   try {
     return call(memory());
   } catch (const gpu::OutOfMemory& error) {
@@ -43,6 +44,12 @@ auto refusing(std::size_t bytes, Call call) {
       const gpu::Ledger& books = memory().ledger();
       c10::reportOutOfMemoryToProfiler(static_cast<std::int64_t>(bytes), books.allocated_bytes(),
                                        books.reserved_bytes(), kMpsDevice);
+    }
+    TORCH_CHECK(false, error.what());
+  } catch (const gpu::InvalidBufferSize& error) {
+    if (auto* trace = gpu::Trace::current()) {
+      trace->record(gpu::TraceKind::kBufferTooLarge, 0, trace->intern(call_site()), bytes,
+                    gpu::device_facts().max_buffer_length, 0);
     }
     TORCH_CHECK(false, error.what());
   } catch (const std::invalid_argument& error) {

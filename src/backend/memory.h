@@ -74,7 +74,7 @@ class RouteScope {
 
 // Makes memory that a CPU kernel produced the device's own, and counts it. Blocks of the heap change hands; anything
 // else (memory that a kernel took from malloc on a worker thread) is kept alive by a wrapper. Throws PyTorch's
-// out-of-memory error where the Mac that is played has no room for it: the memory is free again then.
+// out-of-memory error where the simulated Mac has no room for it: the memory is free again then.
 c10::DataPtr adopt(c10::DataPtr pointer, std::size_t bytes);
 
 // Limits, as the environment and set_per_process_memory_fraction set them.

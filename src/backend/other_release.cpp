@@ -15,8 +15,8 @@ namespace {
 using gpu::OperatorRoute;
 
 // Nothing also where there is no such release: the device is not there then, and says why.
-std::optional<std::size_t> played() {
-  static const std::optional<std::size_t> release = gpu::device_problem() ? std::nullopt : gpu::played_release();
+std::optional<std::size_t> simulated() {
+  static const std::optional<std::size_t> release = gpu::device_problem() ? std::nullopt : gpu::simulated_release();
   return release;
 }
 
@@ -29,12 +29,12 @@ class Silence : public c10::WarningHandler {
 }  // namespace
 
 std::string_view quoted_commit() {
-  const auto release = played();
+  const auto release = simulated();
   return release ? gpu::torch_releases()[*release].commit : std::string_view(ANYMPS_TORCH_COMMIT);
 }
 
 void register_other_release(torch::Library& m) {
-  const auto release = played();
+  const auto release = simulated();
   const auto own = gpu::torch_release(ANYMPS_TORCH_VERSION);
   if (!release || !own) return;
   Silence silence;

@@ -6,7 +6,7 @@
 
 namespace anymps::backend {
 
-// The commit of the release that is played, or of the one that this library was built for: errors quote it.
+// The commit of the release that is simulated, or of the one that this library was built for: errors quote it.
 std::string_view quoted_commit();
 
 }  // namespace anymps::backend

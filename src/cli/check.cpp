@@ -178,7 +178,7 @@ void add_check(CLI::App& app, Action& chosen) {
   verb->add_flag("--quiet", options->quiet, "Show nothing, only write the files");
   verb->footer(
       R"(COMMAND is a .py file, a notebook (.ipynb) or -m module, which the environment's Python runs, or any program. It runs on
-the mps device of a Mac that is played, and everything that would fail, slow down or go wrong there is found in one run:
+the mps device of a simulated Mac, and everything that would fail, slow down or go wrong there is found in one run:
 an operator that MPS lacks is noted and done on the CPU. A short run will do: a few dozen steps.
 
 A FILE of - is standard output; what the program prints goes to standard error then, where the report goes as well.

@@ -36,7 +36,7 @@ int macs(const MacsOptions& options) {
 
 void add_macs(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<MacsOptions>();
-  CLI::App* verb = app.add_subcommand("macs", "List the Macs that can be played");
+  CLI::App* verb = app.add_subcommand("macs", "List the Macs that can be simulated");
   options->choice.add_macos(*verb);
   verb->add_flag("--json", options->json, "As JSON, each figure with its source");
   verb->add_flag("--sources", options->sources, "List the sources of the figures instead");

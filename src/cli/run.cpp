@@ -90,7 +90,7 @@ int run_command(const RunOptions& options, const std::vector<std::string>& comma
     const lab::Terminal terminal = lab::Terminal::behind(STDERR_FILENO);
     const std::string screen = lab::summary_screen(report, terminal);
     std::fwrite(screen.data(), 1, screen.size(), stderr);
-    const std::string remedies = lab::memory_remedies(report.run, lab::PlayedMac::of(*chosen), terminal);
+    const std::string remedies = lab::memory_remedies(report.run, lab::SimulatedMac::of(*chosen), terminal);
     std::fwrite(remedies.data(), 1, remedies.size(), stderr);
   }
   return status;

@@ -116,6 +116,7 @@ int size(const SizeOptions& options, const std::vector<std::string>& command) {
   const Measured first = measure(options, child, folder.make_part("run"), true);
   if (const auto status = failed(first, child)) return *status;
   report.run = first.run;
+  report.figures.largest_buffer = first.run.memory.largest_buffer_bytes;
   report.figures.block_bytes = first.run.memory.block_bytes;
   report.figures.resident_bytes = first.resident.bytes;
   report.figures.step_flops = fact(first.run, "step_flops");
@@ -124,8 +125,11 @@ int size(const SizeOptions& options, const std::vector<std::string>& command) {
   report.shared_once = first.resident.shared_once;
 
   if (given > 0) {
-    lab::BatchFigures batch{
-        options.batch_argument, {given}, {report.figures.block_bytes}, {report.figures.resident_bytes}};
+    lab::BatchFigures batch{options.batch_argument,
+                            {given},
+                            {report.figures.block_bytes},
+                            {report.figures.resident_bytes},
+                            {report.figures.largest_buffer}};
     for (const std::uint64_t smaller : {given / 2, given / 4}) {
       lab::ChildCommand again = child;
       setting.apply(std::to_string(smaller), again.words, again.environment);
@@ -134,6 +138,7 @@ int size(const SizeOptions& options, const std::vector<std::string>& command) {
       if (const auto status = failed(other, again)) return *status;
       batch.batches.push_back(smaller);
       batch.block_bytes.push_back(other.run.memory.block_bytes);
+      batch.largest_buffer.push_back(other.run.memory.largest_buffer_bytes);
       batch.resident_bytes.push_back(other.resident.bytes);
     }
     report.batch = std::move(batch);

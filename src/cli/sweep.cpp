@@ -54,6 +54,7 @@ lab::SweepPoint point_of(const lab::Trial& trial, std::uint64_t batch, std::uint
   point.batch = batch;
   point.outcome = lab::outcome_text(trial.outcome);
   point.why = trial.why;
+  if (trial.outcome != lab::Outcome::kRan) point.output = lab::last_lines(trial.output);
   point.peak_bytes = trial.peak_bytes();
   point.resident_bytes = trial.resident.bytes;
   const lab::RecordedProcess* main = trial.main();
@@ -92,6 +93,7 @@ class SweepCommand {
     }
     json document = {{"argument", options_.batch},
                      {"mac", settings_.mac ? json(settings_.mac->name) : json()},
+                     {"max_buffer_bytes", settings_.mac ? json(max_buffer()) : json()},
                      {"series", all},
                      {"notes", json::array()}};
     return conclude(options_.session, session_.finish(every_one ? lab::Verdict::kGood : lab::Verdict::kBad, document),
@@ -106,7 +108,11 @@ class SweepCommand {
             {"axes", options_.axes},
             {"sweep",
              {sweep.from, sweep.to, sweep.warm_up, sweep.steps, sweep.verify_steps, sweep.point_seconds, sweep.margin,
-              sweep.knee, sweep.narrow}}};
+              sweep.knee}}};
+  }
+
+  std::uint64_t max_buffer() const {
+    return gpu::max_buffer_for(static_cast<std::size_t>(settings_.mac->working_set(settings_.macos).value));
   }
 
   lab::SweepBounds bounds() const {

@@ -31,6 +31,7 @@ lab::TrialSettings TrialOptions::settings(const char* verb, const std::vector<st
   if (!chosen) throw AlreadyTold();
   lab::TrialSettings settings;
   settings.mac = chosen->mac;
+  settings.macos = chosen->macos;
   settings.command = lab::with_python(command);
   choice.put_into(settings.environment);
   if (fallback) settings.environment["PYTORCH_ENABLE_MPS_FALLBACK"] = "1";

@@ -51,7 +51,7 @@ const DeviceFacts& device_facts() {
   return facts;
 }
 
-std::optional<std::size_t> played_release() {
+std::optional<std::size_t> simulated_release() {
   const char* asked = std::getenv("ANYMPS_AS_TORCH");
   if (asked == nullptr || *asked == '\0') return std::nullopt;
   if (const auto release = torch_release(asked)) return release;
@@ -64,7 +64,7 @@ std::optional<std::size_t> played_release() {
 std::optional<std::string> device_problem() {
   try {
     device_facts();
-    played_release();
+    simulated_release();
     return std::nullopt;
   } catch (const std::invalid_argument& error) {
     return error.what();

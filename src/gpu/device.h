@@ -18,13 +18,13 @@ struct DeviceFacts {
   bool supported = true;  // PyTorch finds a device on this version of macOS
 };
 
-// The Mac that is played: the one that ANYMPS_MAC names, else one of this machine's own memory size; under the macOS
+// The simulated Mac: the one that ANYMPS_MAC names, else one of this machine's own memory size; under the macOS
 // that ANYMPS_MACOS names. Both are read once. Throws std::invalid_argument where they name nothing that exists.
 const DeviceFacts& device_facts();
 
 // The release of PyTorch that ANYMPS_AS_TORCH names, among torch_releases(); nothing where none is asked for. Throws
 // std::invalid_argument where there is no such release.
-std::optional<std::size_t> played_release();
+std::optional<std::size_t> simulated_release();
 
 // Why one of these would throw, in one line; nothing when all is well.
 std::optional<std::string> device_problem();

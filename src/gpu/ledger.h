@@ -1,4 +1,4 @@
-// Ledger: what PyTorch's MPS allocator would hold on the Mac that is played.
+// Ledger: what PyTorch's MPS allocator would hold on the simulated Mac.
 //
 // It moves no bytes: it keeps the books of heaps and buffers by the rules of PyTorch 2.13's MPSAllocator (its public
 // source), so that what a program sees (allocated, reserved, out of memory) is what it would see there. Where the bytes

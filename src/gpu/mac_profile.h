@@ -1,4 +1,4 @@
-// MacProfile: what is known of each Apple-silicon Mac, from data/macs, and which one the user chose to be played.
+// MacProfile: what is known of each Apple-silicon Mac, from data/macs, and which one the user chose to be simulated.
 #pragma once
 
 #include <compare>
@@ -21,7 +21,7 @@ struct MacosVersion {
   std::string text() const;
 };
 
-// Played unless the user names another.
+// Simulated unless the user names another.
 inline constexpr MacosVersion kDefaultMacos{26, 0};
 // Below this one, PyTorch 2.13 finds no device (MPSDevice.mm asks MPSGraph for a method of macOS 14).
 inline constexpr MacosVersion kOldestMacos{14, 0};
@@ -74,7 +74,7 @@ std::size_t working_set_for(std::size_t memory, MacosVersion macos);
 std::size_t max_buffer_for(std::size_t working_set);
 
 struct ChosenMac {
-  std::optional<MacProfile> mac;  // nothing: this machine plays a Mac of its own size
+  std::optional<MacProfile> mac;  // nothing: this machine simulates a Mac of its own size
   MacosVersion macos = kDefaultMacos;
 };
 

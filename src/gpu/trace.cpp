@@ -418,6 +418,11 @@ void Trace::note_memory(std::uint64_t allocated_bytes, std::uint64_t block_bytes
   raise_to(header_of(base).peak_driver_bytes, driver_bytes);
 }
 
+void Trace::note_buffer(std::uint64_t bytes) noexcept {
+  std::byte* base = base_.load(std::memory_order_acquire);
+  if (base != nullptr) raise_to(header_of(base).largest_buffer_bytes, bytes);
+}
+
 void Trace::set_fact(std::string_view key, std::string_view value) noexcept {
   std::byte* base = base_.load(std::memory_order_acquire);
   if (base == nullptr) return;

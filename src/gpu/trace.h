@@ -43,6 +43,7 @@ enum class TraceKind : std::uint32_t {
   // While a run is checked (backend/check).
   kFinding,  // name: a rule of lab/check_rules.h, or rule, tab, what it is about; b: in the rule's unit
   kWork,     // name: "work" or "wait"; site: a line of the user's below which the device worked or was waited for
+  kBufferTooLarge,  // a: bytes asked for; b: bytes that a buffer may have
 };
 
 // A record as it is read in the process that wrote it.
@@ -106,6 +107,9 @@ class Trace {
   // Keeps the largest value seen of each: in tensors; in tensors and temporaries; held from the driver. Called for
   // every allocation, so values below the maximum cost three loads.
   void note_memory(std::uint64_t allocated_bytes, std::uint64_t block_bytes, std::uint64_t driver_bytes) noexcept;
+
+  // Keeps the largest buffer that was asked for, whether it was given or not.
+  void note_buffer(std::uint64_t bytes) noexcept;
 
   // A fact about this process that the summary shows: "device", "torch", "limit" (bytes, as a decimal number), ...
   // The latest value of a key wins.

@@ -1,4 +1,4 @@
-// The layout of a trace file, version 2. Shared by the writer (trace.cpp) and the reader (lab/trace_reader.cpp);
+// The layout of a trace file, version 3. Shared by the writer (trace.cpp) and the reader (lab/trace_reader.cpp);
 // docs/trace.md explains it. All numbers are little-endian; all offsets count from the start of the file.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace anymps::gpu::trace_format {
 static_assert(std::endian::native == std::endian::little, "trace files are written in place, little-endian");
 
 inline constexpr std::uint64_t kMagic = 0x3145434152544d41;  // "AMTRACE1"
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr char kFilePrefix[] = "trace-";
 inline constexpr char kFileSuffix[] = ".amt";
 
@@ -45,9 +45,10 @@ struct Header {
   std::uint64_t peak_driver_bytes;
   std::uint64_t dropped_strings;
   std::uint64_t dropped_tallies;
-  std::uint64_t facts[kFactSlots];  // key id << 32 | value id
-  char command[kCommandBytes];      // the command line, NUL-terminated
-  std::uint64_t peak_block_bytes;   // tensors and temporaries
+  std::uint64_t facts[kFactSlots];     // key id << 32 | value id
+  char command[kCommandBytes];         // the command line, NUL-terminated
+  std::uint64_t peak_block_bytes;      // tensors and temporaries
+  std::uint64_t largest_buffer_bytes;  // asked for at once
 };
 
 // A string is a u32 length and its bytes, at id * kStringAlignment from the start of the section. Id 0 is no string.

@@ -69,7 +69,7 @@ void* UnifiedMemory::take(std::size_t bytes) {
   block = heap_.allocate(bytes);
   if (block != nullptr) return block;
   throw OutOfMemory(ledger_.out_of_memory_text(bytes) +
-                    "\nanymps: this is the limit of this machine, not of the Mac that is played: it has " +
+                    "\nanymps: this is the limit of this machine, not of the simulated Mac: it has " +
                     format_bytes(available_memory()) + " left (free memory, or what its control group allows).");
 }
 

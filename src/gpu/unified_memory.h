@@ -13,7 +13,7 @@ namespace anymps::gpu {
 
 class UnifiedMemory {
  public:
-  // The memory of this process: of the Mac that is played, under the limits that the environment sets. It is never
+  // The memory of this process: of the simulated Mac, under the limits that the environment sets. It is never
   // destroyed: tensors may outlive every static object. Throws std::invalid_argument for limits that PyTorch refuses,
   // at each call until they are mended.
   static UnifiedMemory& instance();

@@ -47,6 +47,7 @@ const CheckRule* rule_of(TraceKind kind) {
     case TraceKind::kFloat64:
       return check_rule("float64-refused");
     case TraceKind::kOutOfMemory:
+    case TraceKind::kBufferTooLarge:
       return check_rule("out-of-memory");
     default:
       return nullptr;
@@ -99,17 +100,17 @@ std::vector<Finding> recorded_findings(const std::vector<TraceFile>& traces, std
 
 std::string operator_arrival(std::string_view name, std::string_view release) {
   const auto releases = gpu::torch_releases();
-  const auto played = gpu::torch_release(release.substr(0, release.find('+')));
+  const auto simulated = gpu::torch_release(release.substr(0, release.find('+')));
   std::vector<gpu::OperatorHistory> overloads = find_operators(name);
   // Without an overload, those are meant that the release lacks: another may have been there for long.
-  if (played) {
-    std::erase_if(overloads, [&](const auto& overload) { return gpu::runs_on_mps(overload.in(*played)); });
+  if (simulated) {
+    std::erase_if(overloads, [&](const auto& overload) { return gpu::runs_on_mps(overload.in(*simulated)); });
   }
   if (overloads.empty()) return {};
   const auto runs_in = [&overloads](std::size_t index) {
     return std::ranges::any_of(overloads, [index](const auto& overload) { return runs_on_mps(overload.in(index)); });
   };
-  for (std::size_t i = played ? *played + 1 : 0; i < releases.size(); ++i) {
+  for (std::size_t i = simulated ? *simulated + 1 : 0; i < releases.size(); ++i) {
     if (runs_in(i)) return fmt::format("runs on MPS from PyTorch {} on", releases[i].version);
   }
   return fmt::format("on MPS in no release of PyTorch up to {}", releases.back().version);

@@ -27,7 +27,7 @@ struct Finding {
 // Those that stand in the tallies. A finding whose rule is not known becomes a line in `caveats`.
 std::vector<Finding> recorded_findings(const std::vector<TraceFile>& traces, std::vector<std::string>& caveats);
 
-// "runs on MPS from PyTorch 2.14.0 on", or that no known release has it; relative to the release that is played
+// "runs on MPS from PyTorch 2.14.0 on", or that no known release has it; relative to the release that is simulated
 // ("2.13.0", "2.13.0+cpu"). Empty for an operator that no table lists, or that the release has.
 std::string operator_arrival(std::string_view name, std::string_view release);
 

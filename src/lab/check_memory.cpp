@@ -60,13 +60,15 @@ Finding growth_finding(const Series& series, const Growth& growth) {
   const char* round = series.kind == TraceKind::kStep ? "step" : "epoch";
   Finding finding;
   finding.rule = check_rule("memory-growth");
-  finding.subject = fmt::format("each {}", round);
+  finding.subject = fmt::format("over {} {}s", growth.last - growth.first, round);
   finding.site = SourceSite::parse(series.site);
   finding.count = 1;
   finding.total = growth.total();
-  finding.detail = fmt::format("{} more in tensors each {}, from {} {} to {}",
-                               human_bytes(static_cast<std::uint64_t>(growth.bytes_each)), round, round,
-                               growth.first + 1, growth.last + 1);
+  finding.detail = fmt::format(
+      "{} more in tensors each {}, from {} {} to {}; this line ends a {}, and anymps plateau names the lines that keep "
+      "the tensors",
+      human_bytes(static_cast<std::uint64_t>(growth.bytes_each)), round, round, growth.first + 1, growth.last + 1,
+      round);
   return finding;
 }
 

@@ -136,6 +136,8 @@ class ProcessWriter {
       case TraceKind::kError:
       case TraceKind::kOutOfMemory:
         return write_instant("mark", record.name.empty() ? "out of memory" : record.name, record, end);
+      case TraceKind::kBufferTooLarge:
+        return write_instant("mark", "buffer too large", record, end);
       case TraceKind::kMemoryPeak:
       case TraceKind::kAlloc:
       case TraceKind::kFree:

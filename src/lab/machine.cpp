@@ -90,7 +90,7 @@ if not facts.get("mps", {}).get("available"):
         reason = "torch cannot be imported: " + facts["torch_error"]
     elif facts.get("mps", {}).get("built"):
         import platform
-        reason = f"macOS {platform.mac_ver()[0]} is played, and PyTorch asks for 14.0"
+        reason = f"macOS {platform.mac_ver()[0]} is simulated, and PyTorch asks for 14.0"
     else:
         ours = [line for line in facts["said"] if line.startswith("anymps")]
         reason = ours[-1] if ours else "anymps did not say; run with ANYMPS_REQUIRED=1"

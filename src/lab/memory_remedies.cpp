@@ -25,7 +25,15 @@ std::string batch_advice(const RunSummary& run) {
   return "Make the batch smaller, and add up gradients over more steps to keep its effect.";
 }
 
-std::string limit_advice(const RunSummary& run, const PlayedMac& mac) {
+std::string buffer_advice(const SimulatedMac& mac) {
+  return fmt::format(
+      "Split the tensor: {} allows {} in a single buffer, however much memory is free. Compute it in chunks "
+      "(torch.split "
+      "along the batch), or in float16.",
+      mac.name, human_bytes(gpu::max_buffer_for(mac.working_set)));
+}
+
+std::string limit_advice(const RunSummary& run, const SimulatedMac& mac) {
   const std::string at = run.memory.limit_bytes != 0 ? human_bytes(run.memory.limit_bytes) : "no limit";
   return fmt::format(
       "Look at the limit: it stood at {}, the working set of {} is {}. PYTORCH_MPS_HIGH_WATERMARK_RATIO or "
@@ -43,7 +51,7 @@ std::string cache_advice(const RunSummary& run) {
       human_bytes(cached), human_bytes(memory.tensor_bytes));
 }
 
-std::string others_advice(const PlayedMac& mac) {
+std::string others_advice(const SimulatedMac& mac) {
   return fmt::format(
       "Close what else uses memory: on {} the GPU shares {} with macOS, every app and the data loader's workers. "
       "anymps size counts them.",
@@ -64,7 +72,7 @@ std::uint64_t batch_in(const std::vector<std::string>& words) {
   return 0;
 }
 
-PlayedMac PlayedMac::of(const gpu::ChosenMac& chosen) {
+SimulatedMac SimulatedMac::of(const gpu::ChosenMac& chosen) {
   if (chosen.mac) {
     return {chosen.mac->name, static_cast<std::uint64_t>(chosen.mac->memory.value),
             static_cast<std::uint64_t>(chosen.mac->working_set(chosen.macos).value)};
@@ -73,12 +81,20 @@ PlayedMac PlayedMac::of(const gpu::ChosenMac& chosen) {
   return {"a Mac of this machine's size", memory, gpu::working_set_for(memory, chosen.macos)};
 }
 
-std::string memory_remedies(const RunSummary& run, const PlayedMac& mac, const Terminal& terminal) {
-  if (run.out_of_memory.empty()) return {};
+std::string memory_remedies(const RunSummary& run, const SimulatedMac& mac, const Terminal& terminal) {
+  std::string text;
+  std::vector<std::string> advices;
+  if (!run.out_of_memory.empty()) {
+    text = fmt::format("Out of memory on {}. What people do about it:\n", mac.name);
+    advices = {batch_advice(run), limit_advice(run, mac), cache_advice(run), others_advice(mac)};
+  } else if (!run.too_large.empty()) {
+    text = fmt::format("A buffer of {} is too large for {}. What people do about it:\n",
+                       human_bytes(run.memory.largest_buffer_bytes), mac.name);
+    advices = {batch_advice(run), buffer_advice(mac)};
+  }
   const std::size_t width = std::clamp<std::size_t>(terminal.width, 60, 110);
-  std::string text = fmt::format("Out of memory on {}. What people do about it:\n", mac.name);
   int number = 0;
-  for (const std::string& advice : {batch_advice(run), limit_advice(run, mac), cache_advice(run), others_advice(mac)}) {
+  for (const std::string& advice : advices) {
     text += fmt::format("{}. {}", ++number, wrapped(advice, width, "   "));
   }
   return text;

@@ -1,7 +1,7 @@
 // What a device that works beside the host would have made of a run. Here operators have run when they return; on a GPU
-// the host goes on at once, the device takes them in order, and the host waits where it asks for a result. This plays
-// that with the measured times: the host's without those of its kernels, the kernels one after the other.
-// It is a model: it leaves out what a launch costs on a Mac, and that its GPU is faster or slower than this CPU.
+// the host goes on at once, the device takes them in order, and the host waits where it asks for a result. This
+// simulates that with the measured times: the host's without those of its kernels, the kernels one after the other. It
+// is a model: it leaves out what a launch costs on a Mac, and that its GPU is faster or slower than this CPU.
 #pragma once
 
 #include <cstdint>

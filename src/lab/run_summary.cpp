@@ -133,11 +133,13 @@ nlohmann::json run_json(const RunSummary& run) {
            {{"tensor_bytes", run.memory.tensor_bytes},
             {"block_bytes", run.memory.block_bytes},
             {"driver_bytes", run.memory.driver_bytes},
+            {"largest_buffer_bytes", run.memory.largest_buffer_bytes},
             {"limit_bytes", run.memory.limit_bytes != 0 ? nlohmann::json(run.memory.limit_bytes) : nlohmann::json()}}},
           {"fallbacks", counted_json(run.fallbacks)},
           {"synchronisations", counted_json(run.synchronisations)},
           {"float64", counted_json(run.float64)},
           {"out_of_memory", counted_json(run.out_of_memory)},
+          {"too_large", counted_json(run.too_large)},
           {"errors", counted_json(run.errors)},
           {"caveats", run.caveats}};
 }
@@ -153,17 +155,20 @@ RunSummary summarise(const ChildCommand& command, const ChildResult& result, con
   summary.seconds = result.seconds;
 
   std::set<std::uint32_t> processes;
+  std::uint64_t largest_buffer = 0;
   for (const TraceFile& trace : traces) {
     if (!trace.error.empty()) continue;
     processes.insert(trace.pid);
+    largest_buffer = std::max(largest_buffer, trace.largest_buffer_bytes);
     for (const auto& [key, value] : trace.facts) summary.facts.emplace(key, value);  // the first process speaks
     if (trace.peak_driver_bytes > summary.memory.driver_bytes ||
         (trace.peak_driver_bytes == summary.memory.driver_bytes &&
          trace.peak_allocated_bytes > summary.memory.tensor_bytes)) {
       summary.memory = {trace.peak_allocated_bytes, trace.peak_block_bytes, trace.peak_driver_bytes,
-                        number_from(trace.facts, "limit")};
+                        number_from(trace.facts, "limit"), 0};
     }
   }
+  summary.memory.largest_buffer_bytes = largest_buffer;
   if (summary.memory.limit_bytes == 0) summary.memory.limit_bytes = number_from(summary.facts, "limit");
   summary.processes = processes.size();
   summary.steps = step_series(traces);
@@ -172,6 +177,7 @@ RunSummary summarise(const ChildCommand& command, const ChildResult& result, con
   summary.synchronisations = counted_events(traces, TraceKind::kSync);
   summary.float64 = counted_events(traces, TraceKind::kFloat64);
   summary.out_of_memory = counted_events(traces, TraceKind::kOutOfMemory);
+  summary.too_large = counted_events(traces, TraceKind::kBufferTooLarge);
   summary.errors = counted_events(traces, TraceKind::kError);
   summary.caveats = caveats_of(traces);
   return summary;

@@ -40,7 +40,8 @@ struct Memory {
   std::uint64_t tensor_bytes = 0;
   std::uint64_t block_bytes = 0;  // tensors and temporaries: what the limit is held against
   std::uint64_t driver_bytes = 0;
-  std::uint64_t limit_bytes = 0;  // 0 where none is known
+  std::uint64_t limit_bytes = 0;           // 0 where none is known
+  std::uint64_t largest_buffer_bytes = 0;  // that was asked for at once; a Mac has a limit for that, too
 };
 
 struct RunSummary {
@@ -60,6 +61,7 @@ struct RunSummary {
   std::vector<Counted> synchronisations;
   std::vector<Counted> float64;
   std::vector<Counted> out_of_memory;
+  std::vector<Counted> too_large;  // single buffers beyond what the Mac allows
   std::vector<Counted> errors;
   // What the figures above may lack, in words.
   std::vector<std::string> caveats;

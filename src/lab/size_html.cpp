@@ -46,15 +46,16 @@ std::string fit_row_html(const MacFit& fit, const SizeReport& report) {
   const double memory = fit.mac.memory.value;
   const double working_set = fit.mac.working_set(report.macos).value / memory;
   const std::string title = fmt::format(
-      "{}: {} of {} memory; device buffers {} of {}; swaps beyond {}", fit.mac.name,
+      "{}: {} of {} memory; device buffers {} of {}; largest buffer {} of {}; swaps beyond {}", fit.mac.name,
       human_bytes(report.figures.resident_bytes + report.figures.other_bytes),
       human_bytes(static_cast<std::uint64_t>(memory)), human_bytes(report.figures.block_bytes),
-      human_bytes(static_cast<std::uint64_t>(fit.limit_bytes)), human_bytes(static_cast<std::uint64_t>(fit.swaps_at)));
+      human_bytes(static_cast<std::uint64_t>(fit.limit_bytes)), human_bytes(report.figures.largest_buffer),
+      human_bytes(static_cast<std::uint64_t>(fit.buffer_limit)), human_bytes(static_cast<std::uint64_t>(fit.swaps_at)));
   std::string row = fmt::format(
       "<tr class=\"{}\"><td>{}</td><td class=\"bar\">{}</td><td class=\"n\">{:.0f} %</td><td class=\"verdict\">{} "
       "{}</td>",
-      class_of(fit.fit), fit.mac.name, bar(fit.memory_share, working_set, title),
-      100 * std::max(fit.limit_share, fit.memory_share), sign_of(fit.fit), fit_text(fit.fit));
+      class_of(fit.fit), fit.mac.name, bar(fit.memory_share, working_set, title), 100 * fit.share(), sign_of(fit.fit),
+      fit_text(fit.fit));
   row += fmt::format("<td class=\"n\">{}</td>", fit.step_seconds ? human_seconds(*fit.step_seconds) : "-");
   if (report.batch) {
     row += fmt::format("<td class=\"n\">{}</td>", fit.largest_batch ? std::to_string(*fit.largest_batch) : "-");

@@ -19,11 +19,15 @@ std::optional<double> step_seconds_on(const gpu::MacProfile& mac, const SizeFigu
                   figures.step_bytes / (mac.bandwidth.value * kShareOfPeak));
 }
 
-// So that both limits say "fits".
+// So that no limit says anything but "fits". A buffer has the size that was asked for, here as there, so no margin is
+// kept from the limit of one.
 std::optional<std::uint64_t> largest_batch_on(const MacFit& fit, const BatchFigures& batch) {
   const double others = fit.mac.memory.value - fit.swaps_at;
   const double room = fit.mac.memory.value * (1 - kMargin) - others - static_cast<double>(batch.host_bytes());
-  return batch.block_line().largest_within(std::min(fit.limit_bytes * (1 - kMargin), room));
+  const auto together = batch.block_line().largest_within(std::min(fit.limit_bytes * (1 - kMargin), room));
+  // Metal's limit is the first size that it refuses.
+  const auto one = batch.buffer_line().largest_within(fit.buffer_limit - 1);
+  return together && one ? std::min(*together, *one) : together;
 }
 
 nlohmann::json batch_line_json(const BatchLine& line) {
@@ -34,6 +38,8 @@ nlohmann::json mac_fit_json(const MacFit& fit) {
   return {{"name", fit.mac.name},
           {"verdict", fit_text(fit.fit)},
           {"memory_bytes", fit.mac.memory.value},
+          {"max_buffer_bytes", fit.buffer_limit},
+          {"buffer_share", fit.buffer_share},
           {"limit_bytes", fit.limit_bytes},
           {"limit_share", fit.limit_share},
           {"swaps_at_bytes", fit.swaps_at},
@@ -69,12 +75,17 @@ MacFit fit_on(const gpu::MacProfile& mac, gpu::MacosVersion macos, const SizeFig
               const BatchFigures* batch) {
   MacFit fit;
   fit.mac = mac;
+  fit.buffer_limit = static_cast<double>(gpu::max_buffer_for(static_cast<std::size_t>(mac.working_set(macos).value)));
+  fit.buffer_share = static_cast<double>(figures.largest_buffer) / fit.buffer_limit;
   fit.limit_bytes = kHighWatermark * mac.working_set(macos).value;
   fit.limit_share = static_cast<double>(figures.block_bytes) / fit.limit_bytes;
   fit.swaps_at = std::max(0.0, mac.memory.value - static_cast<double>(figures.other_bytes));
   fit.memory_share = static_cast<double>(figures.resident_bytes + figures.other_bytes) / mac.memory.value;
   const double worse = std::max(fit.limit_share, fit.memory_share);
-  if (worse <= 1 - kMargin) {
+  if (fit.buffer_share >= 1) {
+    // Known to the byte, unlike the others.
+    fit.fit = Fit::kBufferTooLarge;
+  } else if (worse <= 1 - kMargin) {
     fit.fit = Fit::kFits;
   } else if (worse <= 1 + kMargin) {
     fit.fit = Fit::kTooClose;
@@ -100,6 +111,8 @@ std::string fit_text(Fit fit) {
       return "fits";
     case Fit::kTooClose:
       return "too close to call";
+    case Fit::kBufferTooLarge:
+      return "buffer too large";
     case Fit::kOutOfMemory:
       return "out of memory";
     case Fit::kSwaps:
@@ -113,10 +126,10 @@ std::vector<std::string> size_notes(const SizeReport& report) {
       fmt::format(
           "A verdict is given where the need is more than {:.0f} % away from a limit. Limits: {} working sets for "
           "the device's buffers, beyond which PyTorch raises its out-of-memory error; the Mac's memory for all "
-          "processes and other apps, beyond which it swaps.",
-          100 * kMargin, kHighWatermark),
-      fmt::format("Left out: temporaries and caches of Apple's graph library, the driver's rounding, the limit of a "
-                  "single buffer, {}.",
+          "processes and other apps, beyond which it swaps. A single buffer may have 3/4 of a working set; the largest "
+          "here has {}.",
+          100 * kMargin, kHighWatermark, human_bytes(report.figures.largest_buffer)),
+      fmt::format("Left out: temporaries and caches of Apple's graph library, the driver's rounding, {}.",
                   report.figures.other_bytes > 0
                       ? "whatever of macOS and other apps is not in the " + human_bytes(report.figures.other_bytes) +
                             " of --other-apps"
@@ -157,6 +170,7 @@ nlohmann::json to_json(const SizeReport& report) {
                          {"run", to_json(run)["run"]},
                          {"macos", report.macos.text()},
                          {"block_bytes", figures.block_bytes},
+                         {"largest_buffer_bytes", figures.largest_buffer},
                          {"resident_bytes", figures.resident_bytes},
                          {"resident_processes", report.processes},
                          {"other_bytes", figures.other_bytes},
@@ -171,7 +185,9 @@ nlohmann::json to_json(const SizeReport& report) {
                      {"batches", report.batch->batches},
                      {"block_bytes", report.batch->block_bytes},
                      {"resident_bytes", report.batch->resident_bytes},
+                     {"largest_buffer_bytes", report.batch->largest_buffer},
                      {"block_line", batch_line_json(report.batch->block_line())},
+                     {"buffer_line", batch_line_json(report.batch->buffer_line())},
                      {"host_bytes", report.batch->host_bytes()}};
   }
   return json;

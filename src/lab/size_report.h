@@ -1,11 +1,13 @@
 // On which Macs a run would have fitted: what it needed, held against each Mac of data/macs.
 //
 // A pure function of figures and profiles; `anymps size` measures the figures, size_screen and size_html show the
-// answers. Two questions are asked of each Mac: do the device's buffers stay below the limit at which PyTorch raises
-// its out-of-memory error, and do all processes of the run, with what else is open, stay below the Mac's memory, beyond
-// which it swaps? The worse answer is the verdict.
+// answers. Three questions are asked of each Mac: is the largest buffer below what Metal allows for one, do the
+// device's buffers together stay below the limit at which PyTorch raises its out-of-memory error, and do all processes
+// of the run, with what else is open, stay below the Mac's memory, beyond which it swaps? The worse answer is the
+// verdict.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -32,6 +34,7 @@ struct SizeFigures {
   std::uint64_t other_bytes = 0;     // other apps, as the user has it
   double step_flops = 0;             // of one step; 0 where none was counted
   double step_bytes = 0;
+  std::uint64_t largest_buffer = 0;  // bytes of it
 };
 
 // peak = base + per_sample * batch, by least squares.
@@ -49,24 +52,31 @@ struct BatchFigures {
   std::vector<std::uint64_t> batches;
   std::vector<std::uint64_t> block_bytes;
   std::vector<std::uint64_t> resident_bytes;
+  std::vector<std::uint64_t> largest_buffer;  // bytes of it
 
   BatchLine block_line() const { return BatchLine::through(batches, block_bytes); }
+  BatchLine buffer_line() const { return BatchLine::through(batches, largest_buffer); }
   // What the processes took beside the device's memory, at most. Taken as the same for every batch: resident sets vary
   // from run to run by more than a batch on the host takes.
   std::uint64_t host_bytes() const;
 };
 
-enum class Fit { kFits, kTooClose, kOutOfMemory, kSwaps };
+enum class Fit { kFits, kTooClose, kBufferTooLarge, kOutOfMemory, kSwaps };
 
 struct MacFit {
   gpu::MacProfile mac;
   Fit fit = Fit::kFits;
+  double buffer_limit = 0;             // bytes of one buffer
+  double buffer_share = 0;             // of it that the largest has
   double limit_bytes = 0;              // for the device's buffers
   double limit_share = 0;              // of it that the run needed
   double swaps_at = 0;                 // bytes of this run beyond which the Mac would swap
   double memory_share = 0;             // of the Mac's memory, other apps included
   std::optional<double> step_seconds;  // an estimate
   std::optional<std::uint64_t> largest_batch;
+
+  // The share of whichever limit is nearest.
+  double share() const { return std::max({buffer_share, limit_share, memory_share}); }
 };
 
 struct SizeReport {
@@ -85,7 +95,7 @@ MacFit fit_on(const gpu::MacProfile& mac, gpu::MacosVersion macos, const SizeFig
 // Fills `macs` from the rest.
 void judge(SizeReport& report);
 
-// "fits", "too close to call", "out of memory", "would swap".
+// "fits", "too close to call", "buffer too large", "out of memory", "would swap".
 std::string fit_text(Fit fit);
 
 // What the verdicts leave out and how the estimate is made, a sentence each.

@@ -32,7 +32,7 @@ std::string_view fit_colour(Fit fit) {
 }
 
 std::string fit_row(const MacFit& fit, const SizeReport& report, bool colour) {
-  const double share = std::max(fit.limit_share, fit.memory_share);
+  const double share = fit.share();
   std::string verdict = fmt::format("{:<18}", fit_text(fit.fit));
   std::string bar = share_bar(share);
   if (colour) {

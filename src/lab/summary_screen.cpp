@@ -241,6 +241,7 @@ std::string summary_screen(const RunReport& report, const Terminal& terminal) {
     add_versus(screen, report);
     add_memory(screen, run);
     if (!run.out_of_memory.empty()) add_events(screen, "no memory", run.out_of_memory, kRed);
+    if (!run.too_large.empty()) add_events(screen, "too large", run.too_large, kRed);
     if (!run.errors.empty()) add_events(screen, "errors", run.errors, kRed);
     add_events(screen, "fallbacks", run.fallbacks, kYellow);
     add_events(screen, "syncs", run.synchronisations, "");

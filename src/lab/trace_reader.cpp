@@ -137,6 +137,7 @@ TraceFile read_trace(const fs::path& path) {
   trace.command = printable(std::string_view(header.command, strnlen(header.command, trace_format::kCommandBytes)));
   trace.peak_allocated_bytes = header.peak_allocated_bytes;
   trace.peak_block_bytes = header.peak_block_bytes;
+  trace.largest_buffer_bytes = header.largest_buffer_bytes;
   trace.peak_driver_bytes = header.peak_driver_bytes;
   trace.dropped_strings = header.dropped_strings;
   trace.dropped_tallies = header.dropped_tallies;

@@ -47,6 +47,7 @@ struct TraceFile {
   std::uint64_t peak_allocated_bytes = 0;
   std::uint64_t peak_block_bytes = 0;  // tensors and temporaries
   std::uint64_t peak_driver_bytes = 0;
+  std::uint64_t largest_buffer_bytes = 0;  // asked for at once
   std::uint64_t dropped_strings = 0;
   std::uint64_t dropped_tallies = 0;
   std::uint64_t records_written = 0;  // of which the ring still holds records.size()

@@ -62,7 +62,7 @@ struct StepReport {
 
 class Training {
  public:
-  // `store` must outlive it. What `folder` holds of the same training is gone on with; of another one,
+  // `store` must outlive it. What `folder` holds of the same training is continued; of another one,
   // std::invalid_argument is thrown and nothing touched.
   Training(const TrainingOptions& options, const DevicePolicy& policy, const Store& store,
            const std::filesystem::path& folder);

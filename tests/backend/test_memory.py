@@ -190,7 +190,7 @@ print(torch.ones(3, device="mps").sum().item())
     lines = python(code, PYTORCH_MPS_HIGH_WATERMARK_RATIO="0", PYTORCH_MPS_LOW_WATERMARK_RATIO="0").stdout.splitlines()
     assert lines[0].startswith("MPS backend out of memory (MPS allocated: ")
     assert lines[0].endswith("Tried to allocate 2.00 GiB on shared pool.")
-    assert lines[1].startswith("anymps: this is the limit of this machine, not of the Mac that is played")
+    assert lines[1].startswith("anymps: this is the limit of this machine, not of the simulated Mac")
     assert lines[2] == "3.0"
 
 

@@ -1,4 +1,4 @@
-"""pytest --mps-mac: a suite on a Mac that is played, and what the check finds in it."""
+"""pytest --mps-mac: a suite on a simulated Mac, and what the check finds in it."""
 
 import importlib.util
 import os
@@ -76,7 +76,7 @@ def test_findings_fail_the_run_where_that_is_asked_for(suite, level, status):
     assert "2 passed" in answer.stdout
 
 
-def test_another_release_is_played(suite):
+def test_another_release_is_simulated(suite):
     text = "import torch\ndef test_it():\n    torch.linalg.qr(torch.eye(3, device='mps'))\n"
     assert [line for line in section(suite("--mps-as-torch", "2.7.0", text=text)) if "refused-operator" in line]
 

@@ -82,6 +82,25 @@ def test_the_batch_line_extrapolates(call, training, tmp_path):
     assert 2048 < largest["m2-8gb"] < largest["m1-16gb"] < largest["m4max-128gb"]
 
 
+def test_the_largest_buffer_is_a_limit_too(call, tmp_path):
+    """Half of what m1-8gb may have together, and more than it allows for one buffer."""
+    (tmp_path / "wide.py").write_text(
+        "import sys, torch\n"
+        "size = int(sys.argv[sys.argv.index('--batch-size') + 1])\n"
+        "kept = torch.empty(size, 64 << 20, dtype=torch.uint8, device='mps')\n"
+    )
+    words = ("--batch-arg", "--batch-size", "wide.py", "--batch-size", "70")
+    answer = call("size", "--json", "figures.json", *words)
+    assert answer.returncode == 0, answer.stderr
+    macs = {mac["name"]: mac for mac in json.loads((tmp_path / "figures.json").read_text())["macs"]}
+    assert (macs["m1-8gb"]["verdict"], macs["m1-8gb"]["largest_batch"]) == ("buffer too large", 63)
+    assert macs["m1-16gb"]["verdict"] == "fits"
+    for size, status in ((63, 0), (64, 1)):
+        assert call("run", "--mac", "m1-8gb", "wide.py", "--batch-size", size).returncode == status
+    said = call("run", "--mac", "m1-8gb", "wide.py", "--batch-size", 64)
+    assert "A buffer of 4.0 GiB is too large for m1-8gb" in said.stdout + said.stderr
+
+
 def test_loader_workers_are_resident_sets_too(call, tmp_path):
     (tmp_path / "load.py").write_text(
         "import time, torch\n"

@@ -13,7 +13,7 @@ class TraceFile:
     def __init__(self, pid: int = 4711, command: str = "python train.py", **peaks):
         self.pid = pid
         self.command = command
-        self.peaks = {"tensors": 1 << 20, "blocks": 1 << 20, "driver": 2 << 20} | peaks
+        self.peaks = {"tensors": 1 << 20, "blocks": 1 << 20, "driver": 2 << 20, "buffer": 1 << 20} | peaks
         self.strings = bytearray(4)  # id 0 is no string
         self.ids = {"": 0}
         self.tallies = []
@@ -55,12 +55,12 @@ class TraceFile:
         ):
             sections += [offset, count]
             offset += length
-        header = struct.pack("<QIIIIQQ", 0x3145434152544D41, 2, HEADER_BYTES, self.pid, 1, 1, 1)
+        header = struct.pack("<QIIIIQQ", 0x3145434152544D41, 3, HEADER_BYTES, self.pid, 1, 1, 1)
         header += struct.pack("<8Q", *sections)
         header += struct.pack("<2Q", len(self.strings), len(self.records))
         header += struct.pack("<2Q", self.peaks["tensors"], self.peaks["driver"])
         header += struct.pack("<2Q", 0, 0)
         header += struct.pack("<32Q", *facts, *[0] * (32 - len(facts)))
-        header += self.command.encode().ljust(1024, b"\0") + struct.pack("<Q", self.peaks["blocks"])
+        header += self.command.encode().ljust(1024, b"\0") + struct.pack("<2Q", self.peaks["blocks"], self.peaks["buffer"])
         body = header.ljust(HEADER_BYTES, b"\0") + self.strings + tallies + ring
         (folder / f"trace-{self.pid}.amt").write_bytes(body)

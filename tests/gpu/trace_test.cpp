@@ -120,6 +120,8 @@ TEST_F(TraceTest, WritesWhatItWasTold) {
     trace->set_fact("device", "second");
     trace->note_memory(100, 500, 900);
     trace->note_memory(300, 400, 700);
+    trace->note_buffer(60);
+    trace->note_buffer(50);
     const auto item = trace->intern("item");
     const auto line = trace->intern("train.py:12");
     if (item == 0 || item != trace->intern("item") || item == line || trace->intern("") != 0) ::_exit(1);
@@ -137,6 +139,7 @@ TEST_F(TraceTest, WritesWhatItWasTold) {
   EXPECT_EQ(header.parent_pid, static_cast<std::uint32_t>(::getpid()));
   EXPECT_EQ(header.peak_allocated_bytes, 300U);
   EXPECT_EQ(header.peak_block_bytes, 500U);
+  EXPECT_EQ(header.largest_buffer_bytes, 60U);
   EXPECT_EQ(header.peak_driver_bytes, 900U);
   EXPECT_EQ(header.ring_next, 3U);
   EXPECT_EQ(string_of(bytes, header.facts[0] >> 32), "device");

@@ -48,14 +48,17 @@ TEST(CheckMemory, TheFindingSaysHowFast) {
   ASSERT_NE(growth, nullptr);
   EXPECT_EQ(growth->site, (SourceSite{"train.py", 9}));
   EXPECT_EQ(growth->total, 26 * kMiB);
-  EXPECT_EQ(growth->detail, "1.0 MiB more in tensors each step, from step 4 to 30");
+  EXPECT_EQ(growth->subject, "over 26 steps");
+  EXPECT_EQ(growth->detail,
+            "1.0 MiB more in tensors each step, from step 4 to 30; this line ends a step, and anymps plateau names the "
+            "lines that keep the tensors");
 }
 
 TEST(CheckMemory, EpochsGrowToo) {
   const TraceFile trace = stepping(6, [](std::size_t i) { return i * kMiB; }, gpu::TraceKind::kEpoch);
   const auto findings = memory_findings_of({trace});
   ASSERT_NE(find_rule(findings, "memory-growth"), nullptr);
-  EXPECT_EQ(find_rule(findings, "memory-growth")->subject, "each epoch");
+  EXPECT_EQ(find_rule(findings, "memory-growth")->subject, "over 4 epochs");
 }
 
 TraceFile holding(std::uint64_t blocks, std::uint64_t driver) {

@@ -16,7 +16,7 @@ RunSummary run_out_of_memory() {
 }
 
 std::string remedies_for(const RunSummary& run) {
-  return memory_remedies(run, PlayedMac::of({gpu::find_mac("m2-8gb"), {14, 5}}), {80, false});
+  return memory_remedies(run, SimulatedMac::of({gpu::find_mac("m2-8gb"), {14, 5}}), {80, false});
 }
 
 TEST(MemoryRemedies, AreSilentWhenMemorySufficed) {
@@ -37,8 +37,19 @@ TEST(MemoryRemedies, CarryTheFiguresOfTheRun) {
   for (const char* number : {"1. ", "\n2. ", "\n3. ", "\n4. "}) EXPECT_NE(text.find(number), std::string::npos);
 }
 
+TEST(MemoryRemedies, ABufferThatIsTooLargeIsAnotherMatter) {
+  RunSummary run = run_out_of_memory();
+  run.out_of_memory.clear();
+  run.too_large = {{"", "train.py:9", 1}};
+  run.memory.largest_buffer_bytes = 5 * kGiB;
+  const std::string text = remedies_for(run);
+  for (const char* part : {"A buffer of 5.0 GiB is too large for m2-8gb.", "try 32", "m2-8gb allows 4.0 GiB"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
 TEST(MemoryRemedies, WithoutAChosenMacThisMachineIsTheMac) {
-  const std::string text = memory_remedies(run_out_of_memory(), PlayedMac::of({}), {80, false});
+  const std::string text = memory_remedies(run_out_of_memory(), SimulatedMac::of({}), {80, false});
   EXPECT_EQ(text.rfind("Out of memory on a Mac of this machine's size.", 0), 0U) << text;
 }
 

@@ -38,6 +38,21 @@ TEST(SizeReport, TheDevicesLimitIsPyTorchs) {
   EXPECT_EQ(fits.fit, Fit::kOutOfMemory);
 }
 
+TEST(SizeReport, OneBufferHasALimitOfItsOwn) {
+  SizeFigures figures = need(4 * kGiB, 4 * kGiB);
+  figures.largest_buffer = 4 * kGiB - 1;  // 3/4 of 5.33 GiB, less a byte
+  EXPECT_EQ(fit("m2-8gb", figures), Fit::kFits);
+  figures.largest_buffer = 4 * kGiB;
+  EXPECT_EQ(fit("m2-8gb", figures), Fit::kBufferTooLarge);
+  EXPECT_EQ(fit("m1-16gb", figures), Fit::kFits);
+
+  // 32 MiB a sample together, of which one buffer has 16: 255 samples stay below 4 GiB.
+  const BatchFigures batch{"--batch-size", {64, 32}, {2 * kGiB, kGiB}, {2 * kGiB, kGiB}, {kGiB, kGiB / 2}};
+  EXPECT_LT(*fit_on(mac("m2-8gb"), kMacos, figures, &batch).largest_batch, 256U);
+  const BatchFigures one{"--batch-size", {64, 32}, {2 * kGiB, kGiB}, {2 * kGiB, kGiB}, {2 * kGiB, kGiB}};
+  EXPECT_EQ(fit_on(mac("m2-8gb"), kMacos, figures, &one).largest_batch, 127U);
+}
+
 TEST(SizeReport, OtherAppsCountAgainstMemoryAndMoveTheSwapPoint) {
   EXPECT_EQ(fit("m1-16gb", need(kGiB, 12 * kGiB)), Fit::kFits);
   EXPECT_EQ(fit("m1-16gb", need(kGiB, 12 * kGiB, 8 * kGiB)), Fit::kSwaps);

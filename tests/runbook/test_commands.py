@@ -57,6 +57,43 @@ def test_a_crash_is_a_result(lab, quick):
     assert document["failure"]["why"] == "no such thing as luck"
 
 
+def test_a_mistyped_option_of_the_script_is_shown(lab):
+    """The child's own words, and not just that it crashed."""
+    script = lab.folder / "picky.py"
+    script.write_text("import argparse\np = argparse.ArgumentParser()\np.add_argument('--batch-size')\np.parse_args()\n")
+    result = lab.run("sweep", "--batch-arg", "--bacth-size", "--to", 2, script=script)
+    assert result.returncode == 1
+    assert "crashed: picky.py: error: unrecognized arguments: --bacth-size 1" in " ".join(result.stdout.split())
+    assert "| usage: picky.py" in result.stdout
+
+
+def test_a_buffer_that_is_too_large_is_an_edge(lab):
+    script = lab.folder / "wide.py"
+    script.write_text(
+        textwrap.dedent("""
+        import sys, torch
+        weight = torch.nn.Parameter(torch.ones(1, device="mps"))
+        optimizer = torch.optim.SGD([weight], lr=0.1)
+        for _ in range(8):
+            wide = torch.empty(int(sys.argv[2]), 1 << 30, dtype=torch.uint8, device="mps")
+            weight.sum().backward()
+            optimizer.step()
+            del wide
+        """)
+    )
+    options = ("--mac", "m1-8gb", "--batch-arg", "--batch-size", "--from", 2, "--to", 4, "--verify-steps", 4)
+    result = lab.run("sweep", *options, *SHORT, script=script)
+    assert "m1-8gb is simulated: PyTorch refuses beyond 9.1 GiB, and a single buffer of 4.0 GiB or more" in " ".join(
+        result.stdout.split()
+    )
+    document = json.loads(lab.run("log", "show", "--json", "last").stdout)["run"]["document"]
+    edge = document["series"][0]["edge"]
+    assert (edge["largest_good"], edge["smallest_bad"]) == (3, 4)
+    bad = document["series"][0]["points"][-1]
+    assert bad["outcome"] == "out of memory"
+    assert "Invalid buffer size: 4.00 GiB" in bad["why"]
+
+
 def test_a_batch_can_come_from_the_environment(lab, quick):
     options = ("--batch-arg", "BATCH", "--from", 2, "--to", 2, "--verify-steps", 5)
     document = lab.document("sweep", *options, *SHORT, script=quick, ANYMPS="0")

@@ -1,6 +1,6 @@
 """The recorder by itself: a copy of it beside a script, as a bundle carries it, without the device of anymps.
 
-Memory of a native device is played by a script that replaces what torch.mps answers.
+Memory of a native device is simulated by a script that replaces what torch.mps answers.
 """
 
 import json

@@ -134,7 +134,7 @@ def test_the_policy_is_told_with_its_reasons(sr, database):
     assert "upsample.offset.weight" in load_file(sr.folder / "kept/model.safetensors")
 
 
-def test_a_dysample_training_is_not_gone_on_with_on_mps_unasked(sr, database):
+def test_a_dysample_training_is_not_continued_on_mps_unasked(sr, database):
     config(sr)
     train(sr, database, "run", "--steps", 2, "--upsampler", "dysample", "--device", "cpu")
     before = (sr.folder / "run/checkpoint.safetensors").read_bytes()

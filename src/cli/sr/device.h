@@ -13,7 +13,7 @@ namespace anymps::cli::sr {
 
 struct DeviceChoice {
   std::string name = "mps";  // or "cpu", "cuda"
-  std::string mac;           // that mps plays
+  std::string mac;           // that mps simulates
 
   // --device and --mac.
   void add(CLI::App& verb);

@@ -192,7 +192,7 @@ void add_train(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App* verb = app.add_subcommand("train", "Train a network on a database");
   verb->add_option("--data", options->data, "What anymps sr pack made")->required()->type_name("DB");
-  verb->add_option("--out", options->folder, "The folder of this training; one that is there is gone on with")
+  verb->add_option("--out", options->folder, "The folder of this training; one that is there is continued")
       ->required()
       ->type_name("FOLDER");
   options->device.add(*verb);
@@ -225,7 +225,7 @@ weights), checkpoint.safetensors, log.jsonl, curves.html. What the device change
 A config file has the other settings: network.{kind, scale, upsampler, width, blocks, kernel}, optimizer, learning_rate,
 last_learning_rate, warm_up, weight_decay, ema, clip, accumulate, checkpointing, frequency, validation, validate_every,
 checkpoint_every.
-A training with DySample is not gone on with on mps: it says how else.
+A training with DySample is not continued on mps: it says how else.
 Status: 0 trained to the end, 1 interrupted and saved, 2 it could not run.
 
 Examples:

@@ -40,7 +40,9 @@ struct Measured {
   nlohmann::json profile = nlohmann::json::object();
   nlohmann::json sites = nlohmann::json::array();
 
-  std::optional<double> gain() const;  // 0.5: half the time
+  // Of the CPU's time for a step that the device saves: 0.5 is half, -1 is twice as long. Not known of a simulated
+  // device.
+  std::optional<double> gain() const;
 };
 
 struct Decision {

@@ -26,7 +26,9 @@ std::string decide_screen(const json& document, const Terminal& terminal) {
   std::vector<std::vector<std::string>> rows = {{"threshold", "measured", "limit", ""}};
   for (const json& row : document.value("thresholds", json::array())) {
     rows.push_back({row.value("name", ""), percent_at(row, "value"), percent_at(row, "limit"),
-                    row.value("exceeded", false) ? "exceeded" : ""});
+                    row.value("value", json()).is_null() ? "not judged"
+                    : row.value("exceeded", false)       ? "exceeded"
+                                                         : ""});
   }
   text += "\n" + columns(rows);
   rows = {{"candidate", "a step", ""}};

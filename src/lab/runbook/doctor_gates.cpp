@@ -207,11 +207,11 @@ Gate system_version(const DoctorFacts& facts) {
                                                                                    : text_member(facts.python, "macos");
   if (!facts.on_mac && version.empty()) {
     if (!flag_in(member(facts.python, "mps"), "available")) {
-      return green(name, facts.machine.system, "Not a Mac, and no device is there that plays one.");
+      return green(name, facts.machine.system, "Not a Mac, and no device is there that simulates one.");
     }
     version = gpu::kDefaultMacos.text();
   }
-  const std::string value = facts.on_mac ? version : fmt::format("{}, played on {}", version, facts.machine.system);
+  const std::string value = facts.on_mac ? version : fmt::format("{}, simulated on {}", version, facts.machine.system);
   if (Version::of(version) < least) {
     return red(
         name, value, because,
@@ -272,16 +272,16 @@ Gate product(const DoctorFacts& facts) {
   return green(name, value);
 }
 
-Gate played_mac(const DoctorFacts& facts) {
+Gate simulated_mac(const DoctorFacts& facts) {
   const json& device = member(facts.python, "device");
-  if (!device.is_object() || device.contains("error")) return green("mac", "none is played");
+  if (!device.is_object() || device.contains("error")) return green("mac", "none is simulated");
   const double limit = number_in(device, "limit_bytes").value_or(0);
   const std::string room =
       limit > 0 ? fmt::format(", with {} for tensors", human_bytes(static_cast<std::uint64_t>(limit))) : "";
   return green("mac",
-               fmt::format("{} ({}) is played{}", facts.mac.empty() ? "one of this machine's size" : facts.mac,
+               fmt::format("{} ({}) is simulated{}", facts.mac.empty() ? "one of this machine's size" : facts.mac,
                            text_member(device, "name", "unnamed"), room),
-               facts.mac.empty() ? "--mac plays one of those that anymps macs lists." : "");
+               facts.mac.empty() ? "--mac simulates one of those that anymps macs lists." : "");
 }
 
 // --- what surrounds it -----------------------------------------------------------------------------------------------
@@ -563,7 +563,7 @@ std::vector<Gate> doctor_gates(const DoctorFacts& facts) {
   }
   std::vector<Gate> gates = {architecture(facts),   python_version(facts), torch_build(facts), wheel(facts),
                              system_version(facts), built(facts),          available(facts),   product(facts)};
-  if (is_simulated(facts)) gates.push_back(played_mac(facts));
+  if (is_simulated(facts)) gates.push_back(simulated_mac(facts));
   for (const auto gate : {variables, threads, injected, descriptors, start_method, container, memory, caches, adapter,
                           low_power, thermal, swap, load}) {
     gates.push_back(gate(facts));

@@ -21,9 +21,9 @@ struct FinishedRun {
   std::string verb() const;
   // Its name, or else what its hardware is.
   std::string host() const;
-  // That was played; empty: none.
+  // That was simulated; empty: none.
   std::string mac() const;
-  // Its figures are those of a device that anymps plays, and not of a Mac.
+  // Its figures are those of a device that anymps simulates, and not of a Mac.
   bool simulated() const;
 };
 

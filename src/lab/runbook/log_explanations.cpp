@@ -165,8 +165,8 @@ class Search {
       add("command", "the command is another one: the script or its arguments changed", std::nullopt, Slows::kEither);
     }
     if (before_.run.verb == after_.run.verb && old_mac != new_mac) {
-      add("Mac that is played",
-          fmt::format("the Mac that is played: {} -> {}; its limits are other ones", old_mac.dump(), new_mac.dump()),
+      add("simulated Mac",
+          fmt::format("the simulated Mac: {} -> {}; its limits are other ones", old_mac.dump(), new_mac.dump()),
           std::nullopt, Slows::kEither);
     }
   }

@@ -78,7 +78,7 @@ PlateauResult run_plateau(Session& session, const TrialSettings& settings, const
   result.verdict = verdict_from(result.document.value("verdict", ""));
   if (result.verdict == Verdict::kBad && plateau.sites && !result.document.contains("failure")) {
     result.document["sites"] =
-        session.part("sites", [&] { return sites(settings, plateau, shown(from + half, "who makes what stays")); });
+        session.part("sites", [&] { return sites(settings, plateau, shown(from + half, "lines that keep tensors")); });
   }
   return result;
 }

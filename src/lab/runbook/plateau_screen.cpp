@@ -30,7 +30,7 @@ std::string plateau_screen(const json& document, const Terminal& terminal) {
     text += columns(rows);
   }
   if (const json sites = document.value("sites", json::array()); !sites.empty()) {
-    text += "\n  who makes what stays\n";
+    text += "\n  lines that keep tensors\n";
     std::vector<std::vector<std::string>> rows = {{"line", "an epoch", "tensors", "such as"}};
     for (const json& site : sites) {
       rows.push_back({SourceSite::parse(site.value("site", "")).text(), bytes_at(site, "bytes_per_epoch"),

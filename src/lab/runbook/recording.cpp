@@ -130,7 +130,7 @@ Recording read_recording(const fs::path& folder) {
 
 json facts_of(const RecordedProcess& process) {
   json facts;
-  for (const char* key : {"torch", "torch_commit", "python", "executable", "machine", "threads", "simulated"}) {
+  for (const char* key : {"torch", "torch_commit", "python", "executable", "threads", "simulated"}) {
     facts[key] = process.begin.value(key, json());
   }
   for (const auto& [name, value] : process.facts.items()) facts[name] = value;

@@ -25,10 +25,12 @@ std::string decision_card(const json& document) {
 std::string thresholds_table(const json& document) {
   Table table("Thresholds", {"threshold", "#value", "#limit", "state"});
   for (const json& row : list_in(document, "thresholds")) {
+    const auto value = number_in(row, "value");
     const bool exceeded = flag_in(row, "exceeded");
-    table.add({text_cell(text_in(row, "name")), number_cell(number_in(row, "value")),
-               number_cell(number_in(row, "limit")),
-               badge_cell(exceeded ? Tone::kBad : Tone::kGood, exceeded ? "exceeded" : "kept")});
+    table.add({text_cell(text_in(row, "name")), number_cell(value, Unit::kShare),
+               number_cell(number_in(row, "limit"), Unit::kShare),
+               !value ? badge_cell(Tone::kClose, "not judged")
+                      : badge_cell(exceeded ? Tone::kBad : Tone::kGood, exceeded ? "exceeded" : "kept")});
   }
   return table.html();
 }

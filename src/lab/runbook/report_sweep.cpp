@@ -48,6 +48,13 @@ std::string series_name(const ReportRun& run, const json& series, bool several_r
 
 bool is_estimated(const json& point) { return text_in(point, "outcome") == "extrapolated"; }
 
+// Nothing was measured where it did not run.
+bool is_measured(const json& point) { return text_in(point, "outcome") == "ran" || is_estimated(point); }
+
+std::optional<double> measured_in(const json& point, const char* field) {
+  return is_measured(point) ? number_in(point, field) : std::nullopt;
+}
+
 std::string read_out(const json& point) {
   std::string text = fmt::format("batch {}", text_in(point, "batch"));
   if (const auto speed = number_in(point, "samples_per_second")) {
@@ -67,7 +74,7 @@ std::vector<ChartPoint> sweep_curve(const json& series, const char* field, const
   std::vector<ChartPoint> points;
   for (const json& point : list_in(series, "points")) {
     const auto batch = number_in(point, "batch");
-    const auto value = number_in(point, field);
+    const auto value = measured_in(point, field);
     if (!batch || !value) continue;
     points.push_back(
         {*batch, *value, number_in(point, low), number_in(point, high), read_out(point), is_estimated(point)});
@@ -136,8 +143,8 @@ Tone outcome_tone(const std::string& outcome) {
 }
 
 Cell spread_cell(const json& point) {
-  const auto low = number_in(point, "samples_low");
-  const auto high = number_in(point, "samples_high");
+  const auto low = measured_in(point, "samples_low");
+  const auto high = measured_in(point, "samples_high");
   if (!low || !high) return number_cell(std::nullopt);
   return {escaped(fmt::format("{:.4g} to {:.4g}", *low, *high)), *high - *low};
 }
@@ -148,12 +155,12 @@ std::string points_table(const json& series) {
   for (const json& point : list_in(series, "points")) {
     const std::string outcome = text_in(point, "outcome");
     table.add({number_cell(number_in(point, "batch")), badge_cell(outcome_tone(outcome), outcome),
-               number_cell(number_in(point, "samples_per_second")), spread_cell(point),
-               number_cell(number_in(point, "peak_bytes"), Unit::kBytes),
-               number_cell(number_in(point, "watermark_share"), Unit::kShare),
-               number_cell(number_in(point, "step_seconds"), Unit::kSeconds),
-               number_cell(number_in(point, "first_step_seconds"), Unit::kSeconds),
-               number_cell(number_in(point, "first_over_steady")), number_cell(number_in(point, "steady_steps"))});
+               number_cell(measured_in(point, "samples_per_second")), spread_cell(point),
+               number_cell(measured_in(point, "peak_bytes"), Unit::kBytes),
+               number_cell(measured_in(point, "watermark_share"), Unit::kShare),
+               number_cell(measured_in(point, "step_seconds"), Unit::kSeconds),
+               number_cell(measured_in(point, "first_step_seconds"), Unit::kSeconds),
+               number_cell(measured_in(point, "first_over_steady")), number_cell(measured_in(point, "steady_steps"))});
   }
   return table.html();
 }

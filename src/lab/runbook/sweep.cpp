@@ -18,6 +18,8 @@ using nlohmann::json;
 constexpr double kOfFree = 0.8;
 // A point is not tried where it is expected to take so many times its budget.
 constexpr double kTimesBudget = 10;
+// How near to an edge that is a limit, not a failure, a batch has to come to have reached it.
+constexpr double kNearEdge = 0.06;
 
 class Sweep {
  public:
@@ -115,7 +117,7 @@ class Sweep {
     if (good_.size() < 2) return;
     const auto edge = expected_edge();
     if (!edge) return;
-    const auto batch = static_cast<std::uint64_t>((1 - settings_.narrow / 2) * static_cast<double>(*edge));
+    const auto batch = static_cast<std::uint64_t>((1 - kNearEdge / 2) * static_cast<double>(*edge));
     if (batch > good_.rbegin()->first && batch <= settings_.to && too_much(batch).empty()) at(batch, settings_.steps);
   }
 
@@ -124,8 +126,7 @@ class Sweep {
     while (true) {
       const std::uint64_t low = good_.rbegin()->first;
       const std::uint64_t high = *smallest_bad_;
-      const auto wide = static_cast<std::uint64_t>(std::max(1.0, settings_.narrow * static_cast<double>(low)));
-      if (high - low <= wide) return;
+      if (high - low <= 1) return;
       at(low + (high - low) / 2, settings_.steps);
     }
   }
@@ -170,7 +171,7 @@ class Sweep {
     const std::string growth = fmt::format(
         "memory grows by {} a sample from {}, and meets {}", human_bytes(static_cast<std::uint64_t>(line.per_sample)),
         human_bytes(static_cast<std::uint64_t>(std::max(0.0, line.base))), human_bytes(limit()));
-    const bool reached = static_cast<double>(*expected) <= (1 + settings_.narrow) * static_cast<double>(largest);
+    const bool reached = static_cast<double>(*expected) <= (1 + kNearEdge) * static_cast<double>(largest);
     series_.edge = {
         {"largest_good", reached ? largest : *expected},
         {"smallest_bad", nullptr},
@@ -238,6 +239,7 @@ json to_json(const SweepPoint& point) {
   return {{"batch", point.batch},
           {"outcome", point.outcome},
           {"why", point.why},
+          {"output", point.output},
           {"samples_per_second", point.samples_per_second},
           {"samples_low", point.samples_low},
           {"samples_high", point.samples_high},
@@ -256,6 +258,7 @@ SweepPoint sweep_point_from(const json& point) {
   made.batch = point.value("batch", std::uint64_t{0});
   made.outcome = point.value("outcome", "");
   made.why = point.value("why", "");
+  made.output = point.value("output", "");
   made.samples_per_second = point.value("samples_per_second", 0.0);
   made.samples_low = point.value("samples_low", 0.0);
   made.samples_high = point.value("samples_high", 0.0);

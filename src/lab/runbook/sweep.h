@@ -1,4 +1,4 @@
-// The batch sweep: doubles the batch until memory or a limit ends it, narrows to the edge, finds the knee, and
+// The batch sweep: doubles the batch until memory or a limit ends it, finds the last batch that fits and the knee, and
 // recommends a batch only after it ran again for longer.
 //
 // Pure but for `Measure`, which runs the command once. A batch that this machine has not the memory or the time for is
@@ -23,13 +23,13 @@ struct SweepSettings {
   double point_seconds = 60;  // a window that takes longer is cut short; what would take ten times as long is not run
   double margin = 0.15;       // of the limit that the recommended batch leaves free
   double knee = 0.9;          // the knee is the smallest batch with this share of the best throughput
-  double narrow = 0.06;       // the edge is found to this share
 };
 
 struct SweepPoint {
   std::uint64_t batch = 0;
   std::string outcome;  // as outcome_text() has it
   std::string why;
+  std::string output;  // the last lines that it printed, where it did not run
   double samples_per_second = 0;
   double samples_low = 0;
   double samples_high = 0;
@@ -49,7 +49,7 @@ SweepPoint sweep_point_from(const nlohmann::json& point);
 // What keeps a batch from being run at all.
 struct SweepBounds {
   std::uint64_t free_bytes = 0;  // that this machine has for it
-  std::uint64_t swaps_at = 0;    // peak beyond which the Mac that is played swaps; 0: not known
+  std::uint64_t swaps_at = 0;    // peak beyond which the simulated Mac swaps; 0: not known
 };
 
 using Measure = std::function<SweepPoint(std::uint64_t batch, std::uint64_t steps)>;

@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "lab/runbook/lab_screen.h"
 #include "lab/runbook/screen_parts.h"
+#include "lab/summary_screen.h"
 #include "lab/text_wrap.h"
 
 namespace anymps::lab {
@@ -31,10 +35,51 @@ std::string sentence(const json& series, const char* what, const char* key, cons
                  terminal.width, "               ");
 }
 
+// Whose limits these are, and whose speed.
+std::string about_the_machine(const json& document, const Terminal& terminal) {
+  const json facts = document.value("facts", json::object());
+  if (facts.value("simulated", json()) != json(true)) return {};
+  const json mac = document.value("mac", json());
+  std::string text = fmt::format("  {} is simulated", mac.is_string() ? mac.get<std::string>() : "a Mac of this size");
+  std::uint64_t limit = 0;
+  for (const json& series : document.value("series", json::array())) {
+    for (const json& point : series.value("points", json::array())) {
+      limit = std::max(limit, point.value("limit_bytes", std::uint64_t{0}));
+    }
+  }
+  if (limit > 0) text += fmt::format(": PyTorch refuses beyond {}", human_bytes(limit));
+  if (document.value("max_buffer_bytes", json()).is_number()) {
+    text += fmt::format(", and a single buffer of {} or more", bytes_at(document, "max_buffer_bytes"));
+  }
+  return wrapped(text + ". Times and samples/s are those of this machine, not of a Mac.", terminal.width, "  ");
+}
+
+// Why each point that did not run did not, once for the same reason.
+std::string failures_of(const json& series, const Terminal& terminal) {
+  std::string text;
+  std::set<std::string> told;
+  for (const json& point : series.value("points", json::array())) {
+    const std::string outcome = point.value("outcome", "");
+    const std::string why = point.value("why", "");
+    if (outcome == "ran" || why.empty() || !told.insert(why).second) continue;
+    text += "  " + wrapped(fmt::format("batch {}, {}: {}", point.value("batch", std::uint64_t{0}), outcome, why),
+                           terminal.width - 2, "    ");
+    if (outcome == "out of memory" || outcome == "would swap") continue;
+    std::istringstream lines(point.value("output", ""));
+    for (std::string line; std::getline(lines, line);) text += "    | " + line + "\n";
+  }
+  return text;
+}
+
+std::string first_step_of(const json& point) {
+  return point.value("first_step_seconds", 0.0) > 0 ? seconds_at(point, "first_step_seconds") : "-";
+}
+
 }  // namespace
 
 std::string sweep_screen(const json& document, const Terminal& terminal) {
   std::string text = verdict_line(document, fmt::format("sweep of {}", document.value("argument", "")), terminal);
+  text += about_the_machine(document, terminal);
   for (const json& series : document.value("series", json::array())) {
     const json axes = series.value("axes", json::object());
     for (const auto& [name, value] : axes.items()) {
@@ -50,10 +95,11 @@ std::string sweep_screen(const json& document, const Terminal& terminal) {
       }
       rows.push_back({std::to_string(batch), number_at(point, "samples_per_second"),
                       number_at(point, "samples_low") + " - " + number_at(point, "samples_high"),
-                      seconds_at(point, "step_seconds"), seconds_at(point, "first_step_seconds"),
-                      bytes_at(point, "peak_bytes"), percent_at(point, "watermark_share"), mark_of(series, batch)});
+                      seconds_at(point, "step_seconds"), first_step_of(point), bytes_at(point, "peak_bytes"),
+                      percent_at(point, "watermark_share"), mark_of(series, batch)});
     }
     text += columns(rows);
+    text += failures_of(series, terminal);
     text += sentence(series, "knee", "batch", terminal);
     text += sentence(series, "edge", "largest_good", terminal);
     text += sentence(series, "recommended", "batch", terminal);

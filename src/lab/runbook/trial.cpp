@@ -29,6 +29,7 @@ constexpr double kIdleShare = 0.05;  // of one core
 constexpr std::streamoff kTail = 8192;
 // The trace of a long window must still be there at its end.
 constexpr const char* kEvents = "131072";
+constexpr int kErrorLines = 5;
 
 double cpu_seconds_of_children() {
   double total = 0;
@@ -138,10 +139,13 @@ std::string last_line(const std::string& text) {
 }
 
 bool ran_out_of_memory(const Trial& trial) {
-  const auto counts = [](const TraceTally& tally) { return tally.kind == gpu::TraceKind::kOutOfMemory; };
+  const auto counts = [](const TraceTally& tally) {
+    return tally.kind == gpu::TraceKind::kOutOfMemory || tally.kind == gpu::TraceKind::kBufferTooLarge;
+  };
   const bool traced = std::ranges::any_of(
       trial.traces, [&](const TraceFile& trace) { return std::ranges::any_of(trace.tallies, counts); });
   return traced || trial.output.find("out of memory") != std::string::npos ||
+         trial.output.find("Invalid buffer size") != std::string::npos ||
          trial.output.find("can't allocate memory") != std::string::npos;
 }
 
@@ -183,6 +187,17 @@ std::string_view outcome_text(Outcome outcome) {
     default:
       return "not started";
   }
+}
+
+std::string last_lines(const std::string& output) {
+  const std::size_t last = output.find_last_not_of(" \r\n");
+  if (last == std::string::npos) return {};
+  std::size_t begin = last + 1;
+  for (int line = 0; line < kErrorLines && begin > 0; ++line) {
+    const std::size_t before = begin > 1 ? output.find_last_of('\n', begin - 2) : std::string::npos;
+    begin = before == std::string::npos ? 0 : before + 1;
+  }
+  return output.substr(begin, last + 1 - begin);
 }
 
 std::uint64_t Trial::peak_bytes() const {

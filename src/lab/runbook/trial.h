@@ -24,11 +24,15 @@ enum class Outcome { kRan, kOutOfMemory, kCrashed, kKilled, kHung, kNotStarted }
 // "ran", "out of memory", "crashed", "killed", "hung", "not started".
 std::string_view outcome_text(Outcome outcome);
 
+// The last lines that a child printed, which have the error of one that failed.
+std::string last_lines(const std::string& output);
+
 // How the user's command is to be run, whichever trial it is for.
 struct TrialSettings {
   std::vector<std::string> command;                // complete: with Python in front
-  std::map<std::string, std::string> environment;  // the Mac to play, fallback
-  std::optional<gpu::MacProfile> mac;              // the same Mac, where one is played
+  std::map<std::string, std::string> environment;  // the Mac to simulate, fallback
+  std::optional<gpu::MacProfile> mac;              // the same Mac, where one is chosen
+  gpu::MacosVersion macos = gpu::kDefaultMacos;    // that it has
   // A child that records nothing for so long, and computes nothing meanwhile, hangs; one that records nothing for ten
   // times as long hangs, too.
   double hang_seconds = 60;

@@ -65,11 +65,24 @@ TEST(Decide, TheSpeedOfASimulatedDeviceDecidesNothing) {
   const Decision decision = decide(measured, {});
   EXPECT_EQ(decision.document["decision"]["outcome"], "mps");
   EXPECT_FALSE(decision.document["thresholds"][0]["exceeded"].get<bool>());
+  EXPECT_TRUE(decision.document["thresholds"][0]["value"].is_null());
+  EXPECT_FALSE(decision.document["symptoms"][3]["applies"].get<bool>());
   for (const json& candidate : decision.document["candidates"]) {
     if (candidate["name"] == "mps") {
       EXPECT_TRUE(candidate["simulated"].get<bool>());
     }
   }
+}
+
+TEST(Decide, ASlowerDeviceTakesTimesAsLong) {
+  Measured measured = healthy();
+  measured.mps_step_seconds = 5.7;
+  const Decision decision = decide(measured, {});
+  EXPECT_EQ(decision.document["decision"]["outcome"], "cpu");
+  const std::string why = decision.document["decision"]["why"];
+  EXPECT_EQ(why.rfind("a step takes 5.7 times as long as on the CPU", 0), 0U) << why;
+  const std::string evidence = decision.document["symptoms"][3]["evidence"];
+  EXPECT_EQ(evidence.rfind("a step takes 5.7 times as long", 0), 0U) << evidence;
 }
 
 TEST(Decide, FallbacksNameTheOperators) {

@@ -119,7 +119,7 @@ TEST(LogDiff, WhatHasNoBoundIsSaidToHaveNone) {
       {"/cache_mounts", json::array({{{"name", "torch"}, {"network", true}}}), "cache on a network mount"},
       {"/torch", "2.14.0", "torch"},
       {"/environment/OMP_PROC_BIND", "true", "environment variables"},
-      {"/settings/mac", "m2-8gb", "Mac that is played"}};
+      {"/settings/mac", "m2-8gb", "simulated Mac"}};
   for (const Case& one : cases) {
     RunWithSamples after = sweep(80);
     after.run.facts[json::json_pointer(one.pointer)] = one.value;

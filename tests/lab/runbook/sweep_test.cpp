@@ -43,9 +43,7 @@ SweepSeries swept(Program& program, const SweepSettings& settings = {}, const Sw
 
 TEST(Sweep, FindsTheKneeAndTheEdge) {
   Program program(110 * kMega);  // batch 100 is the largest
-  SweepSettings settings;
-  settings.narrow = 0;
-  const SweepSeries series = swept(program, settings);
+  const SweepSeries series = swept(program);
   EXPECT_EQ(series.knee["batch"], 16);
   EXPECT_EQ(series.edge["largest_good"], 100);
   EXPECT_EQ(series.edge["smallest_bad"], 101);
@@ -96,9 +94,7 @@ TEST(Sweep, WhatWouldSwapIsBeyondTheEdge) {
   Program program(1010 * kMega);
   SweepBounds bounds;
   bounds.swaps_at = 210 * kMega;
-  SweepSettings settings;
-  settings.narrow = 0;
-  const SweepSeries series = swept(program, settings, bounds);
+  const SweepSeries series = swept(program, {}, bounds);
   EXPECT_EQ(series.edge["largest_good"], 200);
   EXPECT_EQ(series.edge["smallest_bad"], 201);
   for (const SweepPoint& point : series.points) EXPECT_EQ(point.outcome, point.batch > 200 ? "would swap" : "ran");
