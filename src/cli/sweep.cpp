@@ -54,7 +54,7 @@ lab::SweepPoint point_of(const lab::Trial& trial, std::uint64_t batch, std::uint
   point.batch = batch;
   point.outcome = lab::outcome_text(trial.outcome);
   point.why = trial.why;
-  if (trial.outcome != lab::Outcome::kRan) point.output = lab::last_lines(trial.output);
+  if (trial.outcome != lab::Outcome::kRan) point.output = lab::error_lines(trial.output);
   point.peak_bytes = trial.peak_bytes();
   point.resident_bytes = trial.resident.bytes;
   const lab::RecordedProcess* main = trial.main();

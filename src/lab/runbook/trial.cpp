@@ -189,7 +189,7 @@ std::string_view outcome_text(Outcome outcome) {
   }
 }
 
-std::string last_lines(const std::string& output) {
+std::string error_lines(const std::string& output) {
   const std::size_t last = output.find_last_not_of(" \r\n");
   if (last == std::string::npos) return {};
   std::size_t begin = last + 1;

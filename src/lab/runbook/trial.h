@@ -25,7 +25,7 @@ enum class Outcome { kRan, kOutOfMemory, kCrashed, kKilled, kHung, kNotStarted }
 std::string_view outcome_text(Outcome outcome);
 
 // The last lines that a child printed, which have the error of one that failed.
-std::string last_lines(const std::string& output);
+std::string error_lines(const std::string& output);
 
 // How the user's command is to be run, whichever trial it is for.
 struct TrialSettings {
