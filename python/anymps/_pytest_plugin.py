@@ -1,7 +1,9 @@
 """pytest on a simulated Mac: `pytest --mps-mac m2-8gb` ends with what `anymps check` finds in the tests' run.
 
 Without one of its options it does nothing. With one it sets, before anything imports torch, the environment that
-`anymps check` gives to its child; processes of pytest-xdist inherit it, and the one that started them reports.
+`anymps check --stop-at-refusal` gives to its child: what a Mac refuses is refused, so that results are a Mac's.
+Processes of pytest-xdist inherit it, and the one that started them reports. A test allows a rule with
+`@pytest.mark.mps_allow("rule")`; what it expects (`pytest.raises`) is no finding in the first place.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ _MARKUP = {"error": {"red": True}, "warning": {"yellow": True}, "note": {}}
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("anymps", "PyTorch's mps device on a simulated Mac (anymps)")
     group.addoption(
-        "--mps-mac", metavar="NAME", help="Play this Mac, such as m2-8gb, and check the run (anymps macs lists them)."
+        "--mps-mac",
+        metavar="NAME",
+        help="Simulate this Mac, such as m2-8gb, and check the run (anymps macs lists them).",
     )
     group.addoption(
         "--mps-as-torch", metavar="RELEASE", help="Refuse what this release of PyTorch lacks on MPS, and check the run."
@@ -32,6 +36,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=["error", "warning", "note", "never"],
         help="Check the run; findings of this severity or above (error, warning, note) fail it. Otherwise none does.",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "mps_allow(rule, ...): findings of these rules of anymps check are no findings here"
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item):
+    """Fixtures of the test are allowed what the test is."""
+    rules = [str(rule) for mark in item.iter_markers("mps_allow") for rule in mark.args]
+    if not rules or "ANYMPS_CHECK" not in os.environ:
+        return (yield)
+    # It loads the device, without which there is nothing to ask.
+    import torch  # noqa: F401
+
+    from anymps import _C
+
+    _C.allow_rules(rules)
+    try:
+        return (yield)
+    finally:
+        _C.allow_rules([])
 
 
 def _asked(options) -> bool:
@@ -57,7 +85,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def _problem_with(options) -> str:
-    """Told now: a process that cannot play its Mac ends in `import torch`, where pytest has its output."""
+    """Told now: a process that cannot simulate its Mac ends in `import torch`, where pytest has its output."""
     command = ["--quiet", "--fail-on", "never"]
     for option, value in (("--mac", options.mps_mac), ("--as-torch", options.mps_as_torch)):
         if value:
@@ -81,7 +109,7 @@ class _Run:
         self.folder = tempfile.mkdtemp(prefix="anymps-pytest-")
         variables = {
             "ANYMPS_RUN": self.folder,
-            "ANYMPS_CHECK": "1",
+            "ANYMPS_CHECK": "stop",
             "ANYMPS_REQUIRED": "1",
             "ANYMPS_MAC": options.mps_mac,
             "ANYMPS_AS_TORCH": options.mps_as_torch,

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backend/call_site.h"
+#include "backend/check.h"
 #include "gpu/device.h"
 #include "gpu/trace.h"
 
@@ -25,7 +26,8 @@ void refuse_missing_device() {
 
 void refuse_float64(c10::ScalarType dtype) {
   if (dtype != c10::kDouble && dtype != c10::kComplexDouble) return;
-  if (auto* trace = gpu::Trace::current()) {
+  if (auto* trace = gpu::Trace::current();
+      trace != nullptr && !is_expected("TypeError") && !is_allowed("float64-refused")) {
     trace->record(gpu::TraceKind::kFloat64, trace->intern(c10::toString(dtype)), trace->intern(call_site()));
   }
   TORCH_CHECK_TYPE(false,

@@ -110,8 +110,21 @@ std::string filled_in(std::string_view text, std::optional<ScalarType> dtype, co
   return result;
 }
 
+const char* python_class(RefusalKind kind) {
+  switch (kind) {
+    case RefusalKind::kNotImplementedError:
+      return "NotImplementedError";
+    case RefusalKind::kTypeError:
+      return "TypeError";
+    default:
+      return "RuntimeError";
+  }
+}
+
 void refuse_arguments(const c10::FunctionSchema& schema, RefusalKind kind, const std::string& text) {
-  if (kind != RefusalKind::kDeterminismAlert) note_finding("refused-arguments", schema.name() + ": " + text);
+  if (kind != RefusalKind::kDeterminismAlert && !is_expected(python_class(kind))) {
+    note_finding("refused-arguments", schema.name() + ": " + text);
+  }
   switch (kind) {
     case RefusalKind::kNotImplementedError:
       C10_THROW_ERROR(NotImplementedError, text);

@@ -61,10 +61,14 @@ struct CheckOptions {
   bool quiet = false;
   std::string keep;
   std::string from;
+  std::string baseline;
+  std::string write_baseline;
   std::array<std::string, kFormats.size()> files;
 
   bool takes_standard_output() const { return std::ranges::find(files, kStandardOutput) != files.end(); }
-  lab::CheckPolicy policy() const { return {strict, lab::severity_from(fail_on)}; }
+  lab::CheckPolicy policy() const { return {strict, lab::severity_from(fail_on), accepted}; }
+
+  lab::Baseline accepted;  // what `baseline` has
 };
 
 bool can_write_all(const CheckOptions& options) {
@@ -94,6 +98,11 @@ int report_on(const CheckOptions& options, const lab::ChildCommand& command, con
               const std::vector<lab::TraceFile>& traces) {
   const lab::CheckReport report = lab::check_report(command, result, traces, options.policy());
   write_all(options, report);
+  if (!options.write_baseline.empty()) {
+    lab::Baseline baseline = lab::Baseline::of(report.findings);
+    baseline.entries.insert(options.accepted.entries.begin(), options.accepted.entries.end());
+    write_text(options.write_baseline, baseline.text());
+  }
   if (!options.quiet) {
     const std::string screen = lab::check_screen(report, lab::Terminal::behind(STDERR_FILENO));
     std::fwrite(screen.data(), 1, screen.size(), stderr);
@@ -124,13 +133,21 @@ std::optional<lab::RunFolder> folder_for(const CheckOptions& options) {
   }
 }
 
-int check_command(const CheckOptions& options, const std::vector<std::string>& command) {
+int check_command(CheckOptions& options, const std::vector<std::string>& command) {
   if (options.rules) {
     const std::string rules = lab::rules_screen();
     std::fwrite(rules.data(), 1, rules.size(), stdout);
     return 0;
   }
-  if (!can_write_all(options)) return kUsageError;
+  if (!can_write_all(options) || !can_write("--write-baseline", options.write_baseline)) return kUsageError;
+  if (!options.baseline.empty()) {
+    try {
+      options.accepted = lab::Baseline::read(options.baseline);
+    } catch (const std::runtime_error& error) {
+      lab::log().error("--baseline: {}", error.what());
+      return kUsageError;
+    }
+  }
   if (!options.from.empty()) return check_finished(options, command);
   if (command.empty()) {
     lab::log().error("nothing to check; for example: anymps check train.py (see anymps check --help)");
@@ -174,12 +191,18 @@ void add_check(CLI::App& app, Action& chosen) {
   }
   verb->add_option("--keep", options->keep, "Keep the traces in this new folder")->type_name("DIR");
   verb->add_option("--from", options->from, "Run nothing; report on the traces in this folder")->type_name("DIR");
+  verb->add_option("--baseline", options->baseline, "Accept the findings that this file lists")->type_name("FILE");
+  verb->add_option("--write-baseline", options->write_baseline, "Write what is found to FILE, as a baseline")
+      ->type_name("FILE");
   verb->add_flag("--rules", options->rules, "List all rules: what is looked for, why, and what to do");
   verb->add_flag("--quiet", options->quiet, "Show nothing, only write the files");
   verb->footer(
       R"(COMMAND is a .py file, a notebook (.ipynb) or -m module, which the environment's Python runs, or any program. It runs on
 the mps device of a simulated Mac, and everything that would fail, slow down or go wrong there is found in one run:
 an operator that MPS lacks is noted and done on the CPU. A short run will do: a few dozen steps.
+
+A finding is accepted by a comment at its line, # anymps: ignore[rule], or by a baseline: --write-baseline once, then
+--baseline. An operator whose refusal the program catches (except NotImplementedError) is refused, and is no finding.
 
 A FILE of - is standard output; what the program prints goes to standard error then, where the report goes as well.
 Status: 0 nothing of --fail-on found, 1 something found, 2 the command failed or could not be started. A program that never
@@ -189,6 +212,7 @@ Examples:
   anymps check train.py --steps 30                       what to change before it runs on a Mac
   anymps check --mac m2-8gb --as-torch 2.8 train.py      ... on that Mac, with that release of PyTorch
   anymps check --fail-on error --sarif out.sarif train.py   for continuous integration
+  anymps check --baseline known.tsv train.py             only what is new
   anymps check study.ipynb                               all cells of a notebook
   anymps check --json - train.py | jq .counts            for programs
   anymps check --rules                                   what is looked for

@@ -56,6 +56,7 @@ std::string check_json(const CheckReport& report) {
       {"strict", report.policy.strict},
       {"failed", report.has_failures()},
       {"verdict", report.verdict()},
+      {"accepted", report.accepted},
       {"counts", std::move(counts)},
       {"findings", std::move(findings)},
       {"skipped_rules", report.skipped},

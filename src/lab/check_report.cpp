@@ -40,7 +40,9 @@ std::string CheckReport::counts_text() const {
       parts.push_back(counted(number, severity_name(severity)));
     }
   }
-  return parts.empty() ? "nothing found" : fmt::format("{}", fmt::join(parts, ", "));
+  std::string text = parts.empty() ? "nothing found" : fmt::format("{}", fmt::join(parts, ", "));
+  if (accepted > 0) text += fmt::format(" ({} accepted)", accepted);
+  return text;
 }
 
 std::string CheckReport::verdict() const {
@@ -50,7 +52,7 @@ std::string CheckReport::verdict() const {
   if (has_failures()) {
     return counts_text() + (count(Severity::kError) > 0 ? ": not ready for a Mac" : ": not at its best on a Mac");
   }
-  return findings.empty() ? "nothing found" : counts_text() + ", nothing that fails the check";
+  return findings.empty() ? counts_text() : counts_text() + ", nothing that fails the check";
 }
 
 std::vector<RuleFindings> by_rule(const CheckReport& report) {
@@ -87,6 +89,7 @@ CheckReport check_report(const ChildCommand& command, const ChildResult& result,
     report.skipped.push_back(kTimingRule);
     report.run.caveats.push_back(fmt::format("{} was not looked for: {}", kTimingRule, timing.why_not));
   }
+  report.accepted = take_accepted(report.findings, policy.baseline);
   for (Finding& finding : report.findings) {
     finding.severity = policy.strict ? finding.rule->strict_severity : finding.rule->severity;
   }

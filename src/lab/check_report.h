@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/check_acceptance.h"
 #include "lab/check_findings.h"
 #include "lab/check_memory.h"
 #include "lab/run_summary.h"
@@ -16,6 +17,7 @@ namespace anymps::lab {
 struct CheckPolicy {
   bool strict = false;
   std::optional<Severity> fail_on = Severity::kWarning;  // nothing: findings never make a check fail
+  Baseline baseline = {};                                // what is accepted
 };
 
 struct CheckReport {
@@ -23,6 +25,7 @@ struct CheckReport {
   RunSummary run;  // its caveats are those of the check
   CheckMemory memory;
   std::vector<Finding> findings;          // the most severe first; those of a rule together
+  std::size_t accepted = 0;               // findings that are not among them, by a comment or the baseline
   std::vector<std::string_view> skipped;  // ids of rules that could not be looked for
   bool device_used = false;
 

@@ -62,18 +62,74 @@ def section(answer: subprocess.CompletedProcess) -> list[str]:
 
 def test_findings_come_after_the_tests(suite):
     answer = suite("--mps-mac", "m2-8gb")
-    assert answer.returncode == 0, answer.stdout
-    assert "2 passed" in answer.stdout
+    assert answer.returncode == 1, answer.stdout
+    assert "1 failed, 1 passed" in answer.stdout
+    assert "NotImplementedError: The operator 'aten::_linalg_eigh.eigenvalues' is not currently" in answer.stdout
     finding, verdict = section(answer)
     assert finding.startswith(FOUND)
     assert verdict.startswith("1 error")
 
 
-@pytest.mark.parametrize(("level", "status"), [("error", 1), ("note", 1), ("never", 0)])
+SLOW = """
+import torch
+
+def test_values():
+    x = torch.ones(3, device="mps")
+    for _ in range(50):
+        assert x.sum().item() == 3
+"""
+
+
+@pytest.mark.parametrize(("level", "status"), [("error", 0), ("warning", 1), ("never", 0)])
 def test_findings_fail_the_run_where_that_is_asked_for(suite, level, status):
-    answer = suite("--mps-mac", "m2-8gb", "--mps-fail-on", level)
+    answer = suite("--mps-mac", "m2-8gb", "--mps-fail-on", level, text=SLOW)
     assert answer.returncode == status, answer.stdout
-    assert "2 passed" in answer.stdout
+    assert "1 passed" in answer.stdout
+
+
+EXPECTING = """
+import pytest
+import torch
+import unittest
+
+MATRIX = torch.eye(3, device="mps")
+
+def test_raises():
+    with pytest.raises(NotImplementedError):
+        torch.linalg.eigh(MATRIX)
+    pytest.raises(RuntimeError, torch.linalg.eigh, MATRIX)
+
+class Case(unittest.TestCase):
+    def test_asserts(self):
+        with self.assertRaisesRegex(NotImplementedError, "eigh"):
+            torch.linalg.eigh(MATRIX)
+        self.assertRaises(NotImplementedError, lambda: torch.linalg.eigh(MATRIX))
+
+def test_caught():
+    try:
+        values = torch.linalg.eigh(MATRIX)
+    except NotImplementedError:
+        values = torch.linalg.eigh(MATRIX.cpu())
+    assert values[0].sum() == 3
+
+def test_a_type():
+    with pytest.raises(TypeError):
+        MATRIX.double()
+"""
+
+
+def test_what_a_test_expects_is_refused_and_no_finding(suite):
+    answer = suite("--mps-mac", "m2-8gb", "--mps-fail-on", "error", text=EXPECTING)
+    assert "4 passed" in answer.stdout, answer.stdout
+    assert not [line for line in section(answer) if "refused" in line], answer.stdout
+    assert answer.returncode == 0
+
+
+def test_a_test_allows_rules(suite):
+    text = SUITE.replace("def test_eigenvalues", "@pytest.mark.mps_allow('refused-operator')\ndef test_eigenvalues")
+    answer = suite("--mps-mac", "m2-8gb", "--strict-markers", text="import pytest\n" + text)
+    assert "1 failed, 1 passed" in answer.stdout
+    assert section(answer) == ["nothing found"]
 
 
 def test_another_release_is_simulated(suite):

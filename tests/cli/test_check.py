@@ -271,3 +271,53 @@ def test_memory_that_grows_is_found_and_a_plateau_is_not(call, tmp_path):
 def test_no_traces_stay(call, environment):
     call("check", "true")
     assert os.listdir(environment["TMPDIR"]) == []
+
+
+CATCHING = """
+import contextlib
+import torch
+
+matrix = torch.eye(3, device="mps")
+try:
+    torch.linalg.eigh(matrix)
+except (ValueError, NotImplementedError):
+    print("caught")
+with contextlib.suppress(RuntimeError):
+    torch.linalg.eigh(matrix)
+    print("not reached")
+try:
+    torch.linalg.eigh(matrix)
+except NotImplementedError:
+    raise
+except Exception:
+    pass
+torch.linalg.eigh(matrix)  # anymps: ignore[refused-operator]
+torch.linalg.eigh(matrix)  # anymps: ignore[float64-refused]
+"""
+
+
+def test_what_a_program_catches_is_refused_and_no_finding(call, tmp_path):
+    (tmp_path / "catching.py").write_text(CATCHING)
+    answer = call("check", "--json", "found.json", "--write-baseline", "known.tsv", "catching.py")
+    assert answer.returncode == 1
+    assert (answer.stdout.count("caught"), "not reached" in answer.stdout) == (1, False)
+    report = json.loads((tmp_path / "found.json").read_text())
+    refused = [finding["line"] for finding in report["findings"] if finding["rule"] == "refused-operator"]
+    assert refused == [14, 20]
+    assert report["accepted"] == 1
+    answer = call("check", "--json", "found.json", "--baseline", "known.tsv", "catching.py")
+    report = json.loads((tmp_path / "found.json").read_text())
+    assert (answer.returncode, report["findings"], report["accepted"]) == (0, [], 3)
+    assert "nothing found (3 accepted)" in answer.stderr
+
+
+def test_a_baseline_that_is_none_is_refused_in_one_line(call, tmp_path):
+    for text, said in (
+        ("what is this\n", "known.tsv:1: expected rule"),
+        ("no-rule\ta.py\t\n", "there is no rule no-rule"),
+    ):
+        (tmp_path / "known.tsv").write_text(text)
+        answer = call("check", "--baseline", "known.tsv", "true")
+        assert answer.returncode == 2
+        assert said in answer.stderr and answer.stderr.count("\n") == 1
+    assert call("check", "--baseline", "missing.tsv", "true").returncode == 2
