@@ -10,7 +10,7 @@ import os
 import torch
 import typing_extensions
 
-from anymps import _capture, _convolution, _environment, _profiler
+from anymps import _capture, _convolution, _environment, _platform, _profiler
 
 
 def _load_library():
@@ -47,19 +47,12 @@ class NoSuchMac(Exception):
     """ANYMPS_MAC, ANYMPS_MACOS or ANYMPS_AS_TORCH names nothing that exists."""
 
 
-def _play_macos(version: str) -> None:
-    """Version checks ask Python, too; without a chosen Mac they get the truth about this system."""
-    import platform
-
-    platform.mac_ver = lambda release="", versioninfo=("", "", ""), machine="": (version, ("", "", ""), "arm64")
-
-
 def attach() -> None:
     module = _load_library()
     if (problem := module.device_problem()) is not None:
         raise NoSuchMac(problem)
-    if os.environ.get("ANYMPS_MAC") or os.environ.get("ANYMPS_MACOS"):
-        _play_macos(os.environ.get("ANYMPS_MACOS") or module.macos_version())
+    has_mac = os.environ.get("ANYMPS_MAC") or os.environ.get("ANYMPS_MACOS")
+    _platform.attach(module, (os.environ.get("ANYMPS_MACOS") or module.macos_version()) if has_mac else None)
     folders = (os.path.dirname(torch.__file__), os.path.dirname(__file__), os.path.dirname(os.__file__))
     # PyTorch's deprecated names are called through the last one.
     module.set_package_folders([*(folder + os.sep for folder in folders), typing_extensions.__file__])

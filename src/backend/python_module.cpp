@@ -92,6 +92,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("device_problem", &anymps::gpu::device_problem);
   m.def("device_name", [] { return anymps::gpu::device_facts().name; });
   m.def("core_count", [] { return anymps::gpu::device_facts().core_count; });
+  m.def("memory_bytes", [] { return anymps::gpu::device_facts().memory; });
   m.def("macos_version", [] {
     const auto& facts = anymps::gpu::device_facts();
     return std::to_string(facts.macos_major) + "." + std::to_string(facts.macos_minor);

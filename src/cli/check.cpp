@@ -180,6 +180,7 @@ void add_check(CLI::App& app, Action& chosen) {
   options->choice.add_mac(*verb);
   options->choice.add_macos(*verb);
   options->choice.add_as_torch(*verb);
+  options->choice.add_platform(*verb);
   verb->add_option("--fail-on", options->fail_on, "The least severity that ends with status 1 (default: warning)")
       ->type_name("")
       ->check(CLI::IsMember({"error", "warning", "note", kNever}));

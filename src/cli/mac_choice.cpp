@@ -20,7 +20,7 @@ std::string or_variable(const std::string& given, const char* name) {
 }  // namespace
 
 void MacChoice::add_mac(CLI::App& verb) {
-  verb.add_option("--mac", mac, "Play this Mac, such as m2-8gb (anymps macs lists them)")->type_name("MAC");
+  verb.add_option("--mac", mac, "Simulate this Mac, such as m2-8gb (anymps macs lists them)")->type_name("MAC");
 }
 
 void MacChoice::add_macos(CLI::App& verb) {
@@ -30,6 +30,15 @@ void MacChoice::add_macos(CLI::App& verb) {
 void MacChoice::add_as_torch(CLI::App& verb) {
   verb.add_option("--as-torch", torch, "Refuse what that release of PyTorch lacks on MPS, such as 2.8")
       ->type_name("RELEASE");
+}
+
+void MacChoice::add_platform(CLI::App& verb) {
+  verb.add_option(
+          "--platform", platform,
+          "mac: Python's platform module and sysctl answer as on a Mac; linux: to nobody, not even to libraries "
+          "that are known to ask")
+      ->type_name("mac|linux")
+      ->check(CLI::IsMember({"mac", "linux"}));
 }
 
 std::optional<gpu::ChosenMac> MacChoice::resolve() const {
@@ -54,6 +63,7 @@ void MacChoice::put_into(std::map<std::string, std::string>& environment) const 
   if (!mac.empty()) environment["ANYMPS_MAC"] = mac;
   if (!macos.empty()) environment["ANYMPS_MACOS"] = macos;
   if (!torch.empty()) environment["ANYMPS_AS_TORCH"] = torch;
+  if (!platform.empty()) environment["ANYMPS_PLATFORM"] = platform;
 }
 
 }  // namespace anymps::cli

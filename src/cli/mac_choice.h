@@ -1,4 +1,4 @@
-// --mac, --macos and --as-torch, for the verbs that run a command on a Mac of the user's choice.
+// --mac, --macos, --as-torch and --platform, for the verbs that run a command on a Mac of the user's choice.
 #pragma once
 
 #include <map>
@@ -17,10 +17,12 @@ struct MacChoice {
   std::string mac;
   std::string macos;
   std::string torch;
+  std::string platform;
 
   void add_mac(CLI::App& verb);
   void add_macos(CLI::App& verb);
   void add_as_torch(CLI::App& verb);
+  void add_platform(CLI::App& verb);
 
   // What was chosen here, else in the environment. Nothing after one line about a name or a version that does not
   // exist: the verb ends with kUsageError, before it starts anything.

@@ -105,6 +105,7 @@ void add_run(CLI::App& app, Action& chosen) {
   options->choice.add_mac(*verb);
   options->choice.add_macos(*verb);
   options->choice.add_as_torch(*verb);
+  options->choice.add_platform(*verb);
   verb->add_flag("--fallback", options->fallback,
                  "Let operators that MPS lacks run on the CPU (PYTORCH_ENABLE_MPS_FALLBACK=1)");
   verb->add_option("--versus", options->versus, "Run again with these arguments added, and compare the speed")

@@ -25,11 +25,13 @@ DeviceFacts facts_from_environment() {
   if (chosen.mac) {
     facts.name = chosen.mac->device;
     facts.core_count = static_cast<unsigned>(chosen.mac->cores.value);
+    facts.memory = static_cast<std::size_t>(chosen.mac->memory.value);
     facts.recommended_working_set = static_cast<std::size_t>(chosen.mac->working_set(chosen.macos).value);
   } else {
     facts.name = "Apple M2";
     facts.core_count = 10;
-    facts.recommended_working_set = working_set_for(physical_memory(), chosen.macos);
+    facts.memory = physical_memory();
+    facts.recommended_working_set = working_set_for(facts.memory, chosen.macos);
   }
   facts.name += " (anymps)";
   facts.max_buffer_length = max_buffer_for(facts.recommended_working_set);

@@ -48,7 +48,6 @@ std::string CheckReport::counts_text() const {
 std::string CheckReport::verdict() const {
   if (command_failed()) return "the command failed; " + counts_text() + " until then";
   if (run.processes == 0) return "nothing was checked: no process left a trace; did the program import torch?";
-  if (!device_used && findings.empty()) return "nothing found, and the program never used mps";
   if (has_failures()) {
     return counts_text() + (count(Severity::kError) > 0 ? ": not ready for a Mac" : ": not at its best on a Mac");
   }
@@ -89,13 +88,22 @@ CheckReport check_report(const ChildCommand& command, const ChildResult& result,
     report.skipped.push_back(kTimingRule);
     report.run.caveats.push_back(fmt::format("{} was not looked for: {}", kTimingRule, timing.why_not));
   }
+  report.device_used = std::ranges::any_of(
+      traces, [](const TraceFile& trace) { return trace.peak_allocated_bytes > 0 || trace.peak_driver_bytes > 0; });
+  if (!report.device_used && report.run.processes > 0 && !report.command_failed()) {
+    Finding finding;
+    finding.rule = check_rule("mps-not-used");
+    finding.count = 1;
+    const bool asked = std::ranges::any_of(
+        report.findings, [](const Finding& other) { return other.rule->id == std::string_view("platform-asked"); });
+    if (asked) finding.detail = "it asked Python which machine this is, and was told the truth (platform-asked)";
+    report.findings.push_back(std::move(finding));
+  }
   report.accepted = take_accepted(report.findings, policy.baseline);
   for (Finding& finding : report.findings) {
     finding.severity = policy.strict ? finding.rule->strict_severity : finding.rule->severity;
   }
   put_in_order(report.findings);
-  report.device_used = std::ranges::any_of(
-      traces, [](const TraceFile& trace) { return trace.peak_allocated_bytes > 0 || trace.peak_driver_bytes > 0; });
   return report;
 }
 

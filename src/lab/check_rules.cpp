@@ -137,6 +137,16 @@ constexpr CheckRule kRules[] = {
      "PyTorch read it before the program set it.", "Set it before import torch, or in the shell."},
     {"mac-name", kWarning, kNone, "A name that only anymps has there",
      "On a Mac this raises AttributeError; the subject says the name that both have.", "Use that name."},
+    {"mps-not-used", kWarning, kNone, "The program never used mps",
+     "torch.backends.mps.is_available() is true here, as on a Mac, and yet nothing ran on the device: what was checked "
+     "is "
+     "a run on the CPU.",
+     "Ask for the device (device=\"mps\"). Where a library decides by the machine, anymps run --platform mac answers "
+     "as a "
+     "Mac does."},
+    {"platform-asked", kNote, kNone, "The program asks Python which machine this is",
+     "A Mac answers arm, and this machine does not: what depends on it goes another way here.",
+     "Ask torch.backends.mps.is_available() instead, or check with --platform mac."},
     {"notebook-out-keeps", kNote, kBytes, "The notebook's Out keeps a tensor",
      "A cell that ends with a tensor has it kept in Out, and its memory with it.",
      "End the cell with a semicolon or None, or del Out[n]."},

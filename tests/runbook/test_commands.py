@@ -136,6 +136,14 @@ def test_workers_are_added_one_at_a_time(lab):
     assert "workers" in document["findings"]
 
 
+def test_a_loop_without_a_loader_has_a_plateau(lab, quick):
+    """It tells of no epochs, so its 60 steps are divided."""
+    document = lab.document("plateau", "--epochs", 6, script=quick, ANYMPS="0")
+    assert document["verdict"] == "good"
+    assert [epoch["steps"] for epoch in document["epochs"]] == [10] * 6
+    assert any("no epochs, so its 60 steps were divided into epochs of 10" in note for note in document["notes"])
+
+
 @WHOLE
 def test_a_notebook_has_a_plateau_too(lab):
     code = textwrap.dedent("""

@@ -306,7 +306,9 @@ json smoke_handoff(const Bundle& bundle, const SmokeOptions& options, Session& s
 }
 
 Verdict smoke_verdict(const json& document) {
-  return document["plateau"]["holds"] == false ? Verdict::kBad : Verdict::kGood;
+  const json& holds = document["plateau"]["holds"];
+  if (holds.is_null()) return Verdict::kUnknown;
+  return holds == false ? Verdict::kBad : Verdict::kGood;
 }
 
 }  // namespace anymps::lab

@@ -14,6 +14,8 @@ using nlohmann::json;
 // To see which lines grow, with the first epoch as what was there before.
 constexpr std::uint64_t kSiteEpochs = 5;
 constexpr std::size_t kSitesShown = 10;
+// Of a script without epochs, to be divided into some.
+constexpr std::uint64_t kFewestSteps = 6;
 
 json spec_for(const PlateauSettings& plateau, std::uint64_t epochs, bool sites) {
   return {{"mode", "plateau"},
@@ -42,7 +44,17 @@ json measured_curve(Session& session, const TrialSettings& settings, const Plate
     judged.verdict = Verdict::kBad;
   }
   document["verdict"] = verdict_text(judged.verdict);
+  document["steps"] = main != nullptr ? main->steps.size() : 0;
   return document;
+}
+
+// So many steps to an epoch that a script which tells of none has as many epochs as were asked for; 0 where it takes
+// too few steps, or the user has said it.
+std::uint64_t steps_to_divide_by(const json& document, const PlateauSettings& plateau) {
+  const bool is_open = document.value("verdict", "") == verdict_text(Verdict::kUnknown);
+  const auto steps = document.value("steps", std::uint64_t{0});
+  if (!is_open || plateau.epoch_steps > 0 || document.contains("failure") || steps < kFewestSteps) return 0;
+  return std::max<std::uint64_t>(1, steps / std::max<std::uint64_t>(1, plateau.epochs));
 }
 
 json sites(const TrialSettings& settings, const PlateauSettings& plateau, const TrialProgress& progress) {
@@ -75,10 +87,23 @@ PlateauResult run_plateau(Session& session, const TrialSettings& settings, const
   PlateauResult result;
   result.document =
       session.part("plateau", [&] { return measured_curve(session, settings, plateau, shown(from, "memory curve")); });
+  PlateauSettings divided = plateau;
+  if (const std::uint64_t each = steps_to_divide_by(result.document, plateau); each > 0) {
+    const auto told = result.document["epochs"].size();
+    const auto steps = result.document.value("steps", std::uint64_t{0});
+    divided.epoch_steps = each;
+    result.document = session.part("plateau by steps", [&] {
+      return measured_curve(session, settings, divided, shown(from, "memory curve by steps"));
+    });
+    result.document["notes"].push_back(
+        fmt::format("the script told of {} epoch{}, so its {} steps were divided into epochs of {}; --epoch-steps sets "
+                    "another number",
+                    told == 0 ? "no" : std::to_string(told), told == 1 ? "" : "s", steps, each));
+  }
   result.verdict = verdict_from(result.document.value("verdict", ""));
   if (result.verdict == Verdict::kBad && plateau.sites && !result.document.contains("failure")) {
     result.document["sites"] =
-        session.part("sites", [&] { return sites(settings, plateau, shown(from + half, "lines that keep tensors")); });
+        session.part("sites", [&] { return sites(settings, divided, shown(from + half, "lines that keep tensors")); });
   }
   return result;
 }
