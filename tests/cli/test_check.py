@@ -105,7 +105,7 @@ def test_standard_output_is_the_childs_unless_a_report_takes_it(call, traced):
 def test_a_program_that_never_used_the_device(call, tmp_path):
     TraceFile(tensors=0, blocks=0, driver=0).write(tmp_path)
     answer = call("check", "--from", tmp_path)
-    assert answer.returncode == 0
+    assert answer.returncode == 1
     assert "mps-not-used" in answer.stderr
 
 
