@@ -3,15 +3,18 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 
 namespace anymps::lab {
 
-// Empty where it cannot be read.
+// Empty where it cannot be read. A file of /proc whose process ends meanwhile is cut short: an iterator of the stream's
+// buffer would throw there.
 inline std::string file_text(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
 }
 
 }  // namespace anymps::lab

@@ -48,7 +48,9 @@ def test_a_python_that_cannot_answer_is_told(call, tmp_path):
 
 
 def test_an_old_macos_is_the_reason(call):
-    assert "not available: macOS 13.7 is simulated, and PyTorch asks for 14.0" in call("env", ANYMPS_MACOS="13.7").stdout
+    assert (
+        "not available: macOS 13.7 is simulated, and PyTorch asks for 14.0" in call("env", ANYMPS_MACOS="13.7").stdout
+    )
 
 
 def test_an_unknown_mac_is_the_reason(call):

@@ -61,6 +61,8 @@ class TraceFile:
         header += struct.pack("<2Q", self.peaks["tensors"], self.peaks["driver"])
         header += struct.pack("<2Q", 0, 0)
         header += struct.pack("<32Q", *facts, *[0] * (32 - len(facts)))
-        header += self.command.encode().ljust(1024, b"\0") + struct.pack("<2Q", self.peaks["blocks"], self.peaks["buffer"])
+        header += self.command.encode().ljust(1024, b"\0") + struct.pack(
+            "<2Q", self.peaks["blocks"], self.peaks["buffer"]
+        )
         body = header.ljust(HEADER_BYTES, b"\0") + self.strings + tallies + ring
         (folder / f"trace-{self.pid}.amt").write_bytes(body)

@@ -60,7 +60,9 @@ def test_a_crash_is_a_result(lab, quick):
 def test_a_mistyped_option_of_the_script_is_shown(lab):
     """The child's own words, and not just that it crashed."""
     script = lab.folder / "picky.py"
-    script.write_text("import argparse\np = argparse.ArgumentParser()\np.add_argument('--batch-size')\np.parse_args()\n")
+    script.write_text(
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--batch-size')\np.parse_args()\n"
+    )
     result = lab.run("sweep", "--batch-arg", "--bacth-size", "--to", 2, script=script)
     assert result.returncode == 1
     assert "crashed: picky.py: error: unrecognized arguments: --bacth-size 1" in " ".join(result.stdout.split())
