@@ -9,8 +9,8 @@
 
 tests/budgets.tsv names the suites, how they run and how long they may take. C++ tests share a process with their test
 suite, Python's with their folder; as many processes run at once as there are cores, and memory for each. A suite that
-needs the cores for itself runs alone, after them. A suite over its budget is named and fails nothing: these machines are
-shared. The slices that ran are those of `make test SLICE=k/n`, else the fixed ones.
+needs the cores for itself runs alone, after them. A suite over its budget is named and fails nothing: these machines
+are shared. The slices that ran are those of `make test SLICE=k/n`, else the fixed ones.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ import textwrap
 import pytest
 import slices
 
-# Two hundred megabytes a sample on the device, of which next to nothing is touched: this machine need not have them. From 512
-# MiB on a buffer has a heap of its own, so that memory is a line.
+# Two hundred megabytes a sample on the device, of which next to nothing is touched: this machine need not have them.
+# From 512 MiB on a buffer has a heap of its own, so that memory is a line.
 SCRIPT = textwrap.dedent("""
     import argparse, torch
     parser = argparse.ArgumentParser()
