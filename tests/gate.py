@@ -8,9 +8,9 @@
     python tests/gate.py forget
 
 tests/budgets.tsv names the suites, how they run and how long they may take. C++ tests share a process with their test
-suite, Python's with their folder; as many processes run at once as there are cores, and memory for each. Tests that are
-marked as measuring time run after them, one at a time: the suite `timed`. A suite over its budget is named and fails
-nothing: these machines are shared. The slices that ran are those of `make test SLICE=k/n`, else the fixed ones.
+suite, Python's with their folder; as many processes run at once as there are cores, and memory for each. A suite that
+needs the cores for itself runs alone, after them. A suite over its budget is named and fails nothing: these machines
+are shared. The slices that ran are those of `make test SLICE=k/n`, else the fixed ones.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ RECORDS = ROOT / "build" / "gate.jsonl"
 BUDGETS = HERE / "budgets.tsv"
 # What a suite may take of memory: the largest simulate a Mac whose memory is touched.
 SHARE_BYTES = 4 << 30
-# The suite of all tests that measure time, wherever they lie.
-TIMED = "timed"
 
 
 def rows_of(table: Path) -> list[list[str]]:
@@ -155,8 +153,7 @@ def run_suite(suite: str, share: int) -> tuple[Record, int, str]:
     """One suite in a pytest of its own, so that none meets what another left in its process."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        which = ["-m", "measures_time", str(HERE)] if suite == TIMED else ["-m", "not measures_time", str(HERE / suite)]
-        command = [sys.executable, "-m", "pytest", f"--junitxml={report}", *which]
+        command = [sys.executable, "-m", "pytest", f"--junitxml={report}", str(HERE / suite)]
         path = [str(HERE / "quick_exit"), *filter(None, [os.environ.get("PYTHONPATH")])]
         env = dict(os.environ, PYTHONPATH=os.pathsep.join(path))
         # Threads that wait for each other on a core that is busy take longer than one thread.

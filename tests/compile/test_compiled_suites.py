@@ -32,8 +32,6 @@ def test_some_operators_agree_with_the_cpu(tmp_path):
 
 
 def test_some_models_are_what_they_are_without_it():
-    done = run(
-        "compile/models.py", "--models", "^tour (gnn_by_scatter_mean|mobilenet_depthwise|spectral_and_weight_norm|lstm)"
-    )
+    done = run("compile/models.py", "--models", "^tour (gnn_by_scatter_mean|mobilenet_depthwise)")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
     assert " equal" in done.stdout

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import slices
 
 HERE = Path(__file__).resolve().parent
 RUNNER = HERE / "run_test_mps.py"
@@ -172,7 +173,7 @@ instantiate_device_type_tests(CpuAlone, globals(), only_for=("cpu",))
 """
 
 
-@pytest.mark.parametrize("flags", [(), ("--allow-mps",)])
+@pytest.mark.parametrize("flags", [(), ("--allow-mps",)] if slices.whole() else [("--allow-mps",)])
 def test_generic_classes_are_made_for_mps_where_asked(tmp_path, flags):
     file, table = tmp_path / "generic.py", tmp_path / "table.tsv"
     file.write_text(GENERIC)

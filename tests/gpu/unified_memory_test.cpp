@@ -55,7 +55,7 @@ TEST(UnifiedMemory, SaysWhoseLimitItWas) {
   } catch (const OutOfMemory& error) {
     const std::string text = error.what();
     EXPECT_EQ(text.rfind("MPS backend out of memory (MPS allocated: ", 0), 0U) << text;
-    EXPECT_NE(text.find("the limit of this machine, not of the Mac"), std::string::npos) << text;
+    EXPECT_NE(text.find("the limit of this machine, not of the simulated Mac"), std::string::npos) << text;
   }
   EXPECT_EQ(ledger.allocated_bytes(), 0U);
   memory.free(memory.allocate(5 * kMiB));

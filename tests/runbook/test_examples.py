@@ -72,7 +72,6 @@ def test_sweep(lab, script):
     assert document["facts"]["device"] == "mps"
 
 
-@pytest.mark.measures_time
 @chosen("profile")
 def test_profile(lab, script):
     document = run(lab, "profile", script, "--steps", 6, "--warm-up", 2)
@@ -92,7 +91,6 @@ def test_profile(lab, script):
         assert "item_each_step.py:" in document["waits"][0]["site"]
 
 
-@pytest.mark.measures_time
 @chosen("decide")
 def test_decide(lab, script):
     document = run(
