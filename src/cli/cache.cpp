@@ -83,7 +83,10 @@ void add_cache(CLI::App& app, Action& chosen) {
   verb->require_subcommand(1);
   verb->footer(
       "The folder is $ANYMPS_CACHE, else $XDG_CACHE_HOME/anymps, else ~/.cache/anymps.\n"
-      "Compiled code in it is kept to $ANYMPS_CACHE_LIMIT, else 2 GiB; 0 keeps none on disk.\n");
+      "Compiled code in it is kept to $ANYMPS_CACHE_LIMIT, else 2 GiB; 0 keeps none on disk.\n\n"
+      "Examples:\n"
+      "  anymps cache info\n"
+      "  anymps cache trim --to 500mb\n");
   verb->add_subcommand("info", "Show where the cache is and how large")->callback([&chosen] {
     chosen = [](const auto&) { return info(); };
   });

@@ -181,9 +181,10 @@ void add_check(CLI::App& app, Action& chosen) {
   options->choice.add_macos(*verb);
   options->choice.add_as_torch(*verb);
   options->choice.add_platform(*verb);
-  verb->add_option("--fail-on", options->fail_on, "The least severity that ends with status 1 (default: warning)")
-      ->type_name("")
-      ->check(CLI::IsMember({"error", "warning", "note", kNever}));
+  verb->add_option("--fail-on", options->fail_on,
+                   "The least severity that ends with status 1: error, warning (default), note, or never")
+      ->type_name("LEVEL")
+      ->check(CLI::IsMember({"error", "warning", "note", kNever}).description(""));
   verb->add_flag("--strict", options->strict, "Take what is known to fail on Macs for an error");
   verb->add_flag("--stop-at-refusal", options->stop_at_refusal,
                  "Raise at an operator that MPS lacks, as a Mac does; otherwise it goes on, to find them all");

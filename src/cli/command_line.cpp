@@ -27,7 +27,27 @@ bool takes_next_word(const CLI::App& verb, const std::string& word) {
   return option != nullptr && option->get_items_expected_min() > 0;
 }
 
+// "; the nearest is --mac", where one is near enough to be meant.
+std::string nearest_option(const CLI::App& verb, const std::string& given) {
+  const std::string name = given.substr(0, given.find('='));
+  std::string nearest;
+  std::size_t fewest = name.size() / 2 + 1;
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const std::string& known : option->get_lnames()) {
+      const std::size_t edits = gpu::edits_between(name, "--" + known);
+      if (edits >= fewest) continue;
+      fewest = edits;
+      nearest = "--" + known;
+    }
+  }
+  return nearest.empty() ? "" : "; the nearest is " + nearest;
+}
+
 }  // namespace
+
+std::string unknown_option(const CLI::App& app, const std::vector<std::string>& words, const std::string& given) {
+  return "unknown option " + given + nearest_option(*named_verb(app, words).first, given);
+}
 
 CommandLine cut_command(const CLI::App& app, const std::vector<std::string>& words) {
   const auto [verb, depth] = named_verb(app, words);
@@ -58,7 +78,7 @@ std::optional<std::string> unknown_verb(const CLI::App& app, const std::vector<s
   const std::string& given = words[depth];
   if (given.starts_with('-')) {
     if (verb->get_option_no_throw(given) != nullptr) return std::nullopt;
-    return "`" + before + "` has no option " + given + " (see " + before + " --help)";
+    return "`" + before + "` has no option " + given + nearest_option(*verb, given) + " (see " + before + " --help)";
   }
   if (depth == 0 && given.ends_with(".py")) return "to run a script: anymps run " + given;
   const auto nearest = std::ranges::min_element(

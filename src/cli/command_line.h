@@ -24,4 +24,7 @@ CommandLine cut_command(const CLI::App& app, const std::vector<std::string>& wor
 // One line about a verb that is missing or does not exist, with the nearest that does; nothing when all is in order.
 std::optional<std::string> unknown_verb(const CLI::App& app, const std::vector<std::string>& words);
 
+// What is wrong with an option that the verb of these words does not have, and which it has that looks like it.
+std::string unknown_option(const CLI::App& app, const std::vector<std::string>& words, const std::string& given);
+
 }  // namespace anymps::cli

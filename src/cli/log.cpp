@@ -199,7 +199,7 @@ void add_log(CLI::App& app, Action& chosen) {
   exported->add_option("--logbook", options->session.logbook, "The logbook")->type_name("FILE");
   add_filters(*exported, *options);
   exported->add_option("--format", options->format, "json (default), csv or markdown")
-      ->check(CLI::IsMember({"json", "csv", "markdown"}));
+      ->check(CLI::IsMember({"json", "csv", "markdown"}).description(""));
   exported->add_option("RUNS", options->runs, "Their numbers; without any, all");
   does(*exported, options, chosen, export_runs);
   add("readme", "A paragraph for a README: with what the figures of a run were made", readme)

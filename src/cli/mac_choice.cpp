@@ -1,6 +1,7 @@
 #include "cli/mac_choice.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -15,6 +16,14 @@ std::string or_variable(const std::string& given, const char* name) {
   if (!given.empty()) return given;
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
+}
+
+unsigned newest_known_macos() {
+  unsigned newest = gpu::kDefaultMacos.major;
+  for (const gpu::MacProfile& mac : gpu::all_macs()) {
+    newest = std::max(newest, static_cast<unsigned>(mac.newest_macos.value));
+  }
+  return newest;
 }
 
 }  // namespace
@@ -38,7 +47,7 @@ void MacChoice::add_platform(CLI::App& verb) {
           "mac: Python's platform module and sysctl answer as on a Mac; linux: to nobody, not even to libraries "
           "that are known to ask")
       ->type_name("mac|linux")
-      ->check(CLI::IsMember({"mac", "linux"}));
+      ->check(CLI::IsMember({"mac", "linux"}).description(""));
 }
 
 std::optional<gpu::ChosenMac> MacChoice::resolve() const {
@@ -51,6 +60,10 @@ std::optional<gpu::ChosenMac> MacChoice::resolve() const {
     if (chosen.mac && chosen.macos.major < static_cast<unsigned>(chosen.mac->first_macos.value)) {
       lab::log().warn("{} is not known to have run macOS {} (from {} on); going on with its figures", chosen.mac->name,
                       chosen.macos.text(), chosen.mac->first_macos.value);
+    }
+    if (const unsigned newest = newest_known_macos(); chosen.macos.major > newest) {
+      lab::log().warn("macOS {} is not known here; the newest is {}, and its figures are used", chosen.macos.text(),
+                      newest);
     }
     return chosen;
   } catch (const std::invalid_argument& error) {

@@ -108,7 +108,7 @@ int run_words(const std::vector<std::string>& words) {
   }
   // A verb that takes a command lets unknown words pass; here they can only be options.
   if (const auto unknown = app.remaining(true); !unknown.empty()) {
-    return usage_error("unknown option " + unknown.front(), line.own);
+    return usage_error(unknown_option(app, line.own, unknown.front()), line.own);
   }
   return chosen(line.command);
 }

@@ -42,7 +42,8 @@ void add_plateau(CLI::App& app, Action& chosen) {
       ->type_name("N");
   verb->add_option("--epoch-steps", plateau_settings.epoch_steps, "Take so many steps for an epoch")->type_name("N");
   verb->add_option("--threshold", plateau_settings.threshold, "The rise over all epochs that is too much (0.26)");
-  verb->add_flag("!--no-sites", plateau_settings.sites, "Do not run again to find which lines keep tensors");
+  verb->add_flag_callback(
+      "--no-sites", [options] { options->plateau.sites = false; }, "Do not run again to find which lines keep tensors");
   verb->footer(
       R"(An epoch ends where the script's DataLoader does, where it calls anymps.epoch(), or after --epoch-steps. At its end the
 garbage is collected, torch.mps.empty_cache() is called, and what is left is measured. Where that grows too much, the script

@@ -39,6 +39,9 @@ def test_version(call):
         (["train.py"], "anymps run train.py"),
         (["run"], "nothing to run"),
         (["run", "--bogus", "train.py"], "--bogus"),
+        (["run", "--mca", "m2-8gb", "train.py"], "unknown option --mca; the nearest is --mac"),
+        (["check", "--fail-no=note", "train.py"], "the nearest is --fail-on"),
+        (["metal", "list", "--jsno", "x"], "--jsno"),
         (["run", "--versus"], "--versus"),
         (["run", "--versus", "'open", "true"], "never closed"),
         (["run", "--json", "/no/such/folder/x.json", "true"], "/no/such/folder/x.json"),
@@ -53,6 +56,25 @@ def test_a_mistake_gets_one_line_and_status_2(call, words, expected):
     assert answer.stderr.startswith("anymps: error: ")
     assert answer.stderr.count("\n") == 1
     assert answer.stdout == ""
+
+
+VERBS = (
+    "run check size sweep profile plateau parity decide doctor log report handoff trace metal coverage macs env cache"
+)
+
+
+@pytest.mark.parametrize("verb", VERBS.split())
+def test_the_help_of_every_verb_shows_its_examples(call, verb):
+    text = call(verb, "--help").stdout
+    assert f"\n  anymps {verb}" in text
+    for stray in ("{false}", "{true}", ":{"):
+        assert stray not in text
+
+
+def test_an_unknown_macos_is_told(call):
+    answer = call("run", "--macos", "99", "true")
+    assert answer.returncode == 0
+    assert "macOS 99.0 is not known here; the newest is 26, and its figures are used" in answer.stderr
 
 
 def test_a_program_that_is_not_there(call):
