@@ -89,6 +89,10 @@ void add_env(CLI::App& app, Action& chosen) {
   auto as_json = std::make_shared<bool>(false);
   CLI::App* verb = app.add_subcommand("env", "Show what a bug report needs");
   verb->add_flag("--json", *as_json, "As JSON");
+  verb->footer(R"(Examples:
+  anymps env            versions, the device, and why it is not there where it is not
+  anymps env --json     for programs
+)");
   verb->callback([as_json, &chosen] { chosen = [as_json](const auto&) { return env(*as_json); }; });
 }
 

@@ -40,6 +40,11 @@ void add_macs(CLI::App& app, Action& chosen) {
   options->choice.add_macos(*verb);
   verb->add_flag("--json", options->json, "As JSON, each figure with its source");
   verb->add_flag("--sources", options->sources, "List the sources of the figures instead");
+  verb->footer(R"(Examples:
+  anymps macs                               names, memory, limits
+  anymps macs --macos 14.5                  with the working sets of that macOS
+  anymps macs --json | jq '.macs[].name'    for programs
+)");
   verb->callback([options, &chosen] { chosen = [options](const auto&) { return macs(*options); }; });
 }
 

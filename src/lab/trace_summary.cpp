@@ -67,6 +67,10 @@ TraceSummary summarise_trace(const std::vector<TraceFile>& traces) {
   summary.calls = rows_of(traces, {TraceKind::kCall}, false);
   summary.waits = rows_of(traces, {TraceKind::kSync}, true);
   summary.fallbacks = rows_of(traces, {TraceKind::kFallback}, true);
+  // Their time was the CPU's, on the device's memory.
+  std::erase_if(summary.kernels, [&summary](const TraceRow& kernel) {
+    return std::ranges::find(summary.fallbacks, kernel.name, &TraceRow::name) != summary.fallbacks.end();
+  });
   return summary;
 }
 
