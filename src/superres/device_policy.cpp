@@ -43,11 +43,12 @@ DevicePolicy training_policy(const c10::Device& device, Upsampler upsampler, con
                              : device.is_cuda() ? "copies to the device overlap with its work"
                                                 : "nothing is copied to another device",
                              yes_or_no, policy.reasons);
-  policy.amp = chosen("use_amp", wishes.amp, device.is_cuda(),
-                      mps                ? "float32 unless asked for: torch.autocast works on MPS, and what it gains there was not measured"
-                      : device.is_cuda() ? "tensor cores, in bfloat16"
-                                         : "a CPU gains nothing from it",
-                      yes_or_no, policy.reasons);
+  policy.amp =
+      chosen("use_amp", wishes.amp, device.is_cuda(),
+             mps ? "float32 unless asked for: torch.autocast works on MPS, and what it gains there was not measured"
+             : device.is_cuda() ? "tensor cores, in bfloat16"
+                                : "a CPU gains nothing from it",
+             yes_or_no, policy.reasons);
   policy.upsampler = upsampler;
   if (mps && upsampler == Upsampler::kDySample) {
     if (wishes.keep_dysample) {
