@@ -4,6 +4,7 @@
 #include <torch/library.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,7 @@
 namespace anymps::backend {
 namespace {
 
-enum class Family { kGather, kScatter, kIndex, kIndexPut, kEmbeddingBag };
+enum class Family { kGather, kScatter, kIndex, kIndexPut, kIndexSelect, kEmbeddingBag, kEmbeddingBackward };
 
 struct DeferredOperator {
   const char* name;
@@ -47,8 +48,11 @@ constexpr DeferredOperator kDeferred[] = {
     {"index.Tensor", Family::kIndex},
     {"index.Tensor_out", Family::kIndex},
     {"_index_put_impl_", Family::kIndexPut},
+    {"index_select", Family::kIndexSelect},  // which embedding calls
+    {"index_select.out", Family::kIndexSelect},
     {"_embedding_bag", Family::kEmbeddingBag},
     {"_embedding_bag_forward_only", Family::kEmbeddingBag},
+    {"embedding_dense_backward", Family::kEmbeddingBackward},
 };
 
 bool is_iterated(Family family) { return family == Family::kIndex || family == Family::kIndexPut; }
@@ -57,6 +61,18 @@ bool is_out_of_bounds(const c10::Error& error) {
   const std::string_view text = error.what_without_backtrace();
   return text.find("out of bounds") != std::string_view::npos || text.find("out of range") != std::string_view::npos ||
          text.find("num_embeddings") != std::string_view::npos || text.find("valid range") != std::string_view::npos;
+}
+
+// What is wrong with the first index that is none of `rows`.
+std::optional<std::string> bad_index(const at::Tensor& given, std::int64_t rows) {
+  const at::Tensor indices = given.to(at::kCPU, at::kLong).contiguous();
+  for (std::int64_t i = 0; i < indices.numel(); ++i) {
+    const std::int64_t index = indices.const_data_ptr<std::int64_t>()[i];
+    if (index < 0 || index >= rows) {
+      return c10::str("Index ", i, " is out of bounds: ", index, ", range 0 to ", rows);
+    }
+  }
+  return std::nullopt;
 }
 
 class DeferredErrorKernel final : public c10::OperatorKernel {
@@ -69,6 +85,7 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
     const std::size_t count = op.schema().arguments().size();
     const std::size_t begin = stack->size() - count;
     std::vector<c10::IValue> arguments(stack->begin() + static_cast<std::ptrdiff_t>(begin), stack->end());
+    if (family_ == Family::kEmbeddingBackward) keep_in_range(*stack, begin);
     try {
       inner_(op, keys, stack);
     } catch (const c10::Error& error) {
@@ -82,6 +99,15 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
   }
 
  private:
+  // The CPU's kernel counts how often each index occurs without a look at their range. A forward pass may have left bad
+  // ones that the host has not heard of yet.
+  static void keep_in_range(torch::jit::Stack& stack, std::size_t begin) {
+    const std::int64_t rows = stack[begin + 2].toInt();
+    const bool scales_by_frequency = stack[begin + 4].toBool();
+    if (scales_by_frequency)
+      stack[begin + 1] = stack[begin + 1].toTensor().clamp(0, std::max<std::int64_t>(rows - 1, 0));
+  }
+
   std::string message(const c10::Error& error, const std::vector<c10::IValue>& arguments) const {
     const std::string text = error.what_without_backtrace();
     switch (family_) {
@@ -89,17 +115,13 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
         return "gather: " + text;
       case Family::kScatter:
         return "scatter: " + text;
-      case Family::kEmbeddingBag: {
-        const std::int64_t rows = arguments[0].toTensor().size(0);
-        const at::Tensor indices = arguments[1].toTensor().to(at::kCPU, at::kLong).contiguous();
-        for (std::int64_t i = 0; i < indices.numel(); ++i) {
-          const std::int64_t index = indices.const_data_ptr<std::int64_t>()[i];
-          if (index < 0 || index >= rows) {
-            return c10::str("Index ", i, " is out of bounds: ", index, ", range 0 to ", rows);
-          }
-        }
-        return text;
+      case Family::kIndexSelect: {
+        const at::Tensor self = arguments[0].toTensor();
+        const std::int64_t rows = self.dim() > 0 ? self.size(arguments[1].toInt()) : 1;
+        return bad_index(arguments[2].toTensor(), rows).value_or(text);
       }
+      case Family::kEmbeddingBag:
+        return bad_index(arguments[1].toTensor(), arguments[0].toTensor().size(0)).value_or(text);
       default:
         return text;
     }
@@ -126,9 +148,17 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
       case Family::kIndexPut:
         stack->emplace_back(arguments[0]);
         return;
+      case Family::kEmbeddingBackward:
+        break;
       case Family::kIndex:
         arguments[1] = clamped(arguments[0].toTensor(), arguments[1].toOptionalTensorList());
         break;
+      case Family::kIndexSelect: {
+        const at::Tensor self = arguments[0].toTensor();
+        const std::int64_t rows = self.dim() > 0 ? self.size(arguments[1].toInt()) : 1;
+        arguments[2] = arguments[2].toTensor().clamp(0, std::max<std::int64_t>(rows - 1, 0));
+        break;
+      }
       case Family::kEmbeddingBag:
         arguments[1] = arguments[1].toTensor().clamp(0, std::max<std::int64_t>(arguments[0].toTensor().size(0) - 1, 0));
         break;

@@ -26,3 +26,19 @@ def test_what_the_host_refuses_leaves_nothing_behind():
     with pytest.raises(IndexError, match="size 0"):
         x[:, [0, 1]]
     torch.mps.synchronize()
+
+
+def test_a_bad_row_of_an_embedding_is_told_at_the_next_synchronisation():
+    table = torch.nn.Embedding(4, 3, scale_grad_by_freq=True).to("mps")
+    rows = table(torch.tensor([0, 9, 2], device="mps"))
+    assert rows.shape == (3, 3)
+    rows.sum().backward()
+    with pytest.raises(torch.AcceleratorError, match="Index 1 is out of bounds: 9, range 0 to 4"):
+        torch.mps.synchronize()
+    assert table(torch.tensor([3], device="mps")).shape == (1, 3)
+    torch.mps.synchronize()
+
+
+def test_what_the_host_refuses_of_an_index_is_refused_at_once():
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        torch.index_select(torch.ones(3, device="mps"), 2, torch.tensor([0], device="mps"))
