@@ -121,6 +121,9 @@ def test_what_is_kept_goes_on(lab, script):
     logged = json.loads(lab.run("log show", "--json", judged["run"]).stdout)["run"]
     assert logged["verdict"] == judged["verdict"]
     assert logged["facts"]["torch"]
+    # By these a report finds the doctor's run of the same machine.
+    assert logged["facts"]["machine"]["memory_bytes"] > 0
+    assert " of memory" in lab.run("log readme", judged["run"]).stdout
 
     bundle = lab.folder / "bundle.tar.zst"
     packed = lab.document(
