@@ -67,12 +67,9 @@ def _note(module, name: str) -> None:
 
 
 def _put_sysctl_in_front(module) -> None:
-    import torch
-
-    memory = module.memory_bytes()
     figures = {
-        "hw_memsize": str(memory),
-        "machdep_cpu_brand_string": torch.backends.mps.get_name() if torch.backends.mps.is_available() else "Apple M2",
+        "hw_memsize": str(module.memory_bytes()),
+        "machdep_cpu_brand_string": module.device_name().removesuffix(" (anymps)"),
         "hw_ncpu": str(os.cpu_count() or 1),
         "hw_optional_arm64": "1",
         "sysctl_proc_translated": "0",
