@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "lab/counted.h"
 #include "lab/size_report.h"
 #include "lab/straight_line.h"
 #include "lab/summary_screen.h"
@@ -60,7 +61,7 @@ Finding growth_finding(const Series& series, const Growth& growth) {
   const char* round = series.kind == TraceKind::kStep ? "step" : "epoch";
   Finding finding;
   finding.rule = check_rule("memory-growth");
-  finding.subject = fmt::format("over {} {}s", growth.last - growth.first, round);
+  finding.subject = "over " + counted(growth.last - growth.first, round);
   finding.site = SourceSite::parse(series.site);
   finding.count = 1;
   finding.total = growth.total();

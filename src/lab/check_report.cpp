@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "lab/check_timing.h"
+#include "lab/counted.h"
 
 namespace anymps::lab {
 namespace {
@@ -17,10 +18,6 @@ void put_in_order(std::vector<Finding>& findings) {
     return std::tuple(right.severity, left.rule, right.total, right.count) <
            std::tuple(left.severity, right.rule, left.total, left.count);
   });
-}
-
-std::string counted(std::size_t number, std::string_view what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
 }  // namespace

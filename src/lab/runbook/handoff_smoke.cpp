@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/counted.h"
 #include "lab/python.h"
 #include "lab/run_folder.h"
 #include "lab/runbook/environment.h"
@@ -129,9 +130,8 @@ class Smoke {
                                   fmt::join(not_taken_, ", ")));
     }
     if (plateau["holds"].is_null()) {
-      notes.push_back(
-          fmt::format("only {} epochs were seen there, too few for the plateau test; --epoch-steps cuts shorter ones",
-                      plateau["epochs"].size()));
+      notes.push_back(fmt::format("only {} seen there, too few for the plateau test; --epoch-steps cuts shorter ones",
+                                  counted(plateau["epochs"].size(), "epoch")));
     }
     const json local = local_side();
     json document = {{"host", remote_.name()},

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "lab/counted.h"
 #include "lab/straight_line.h"
 #include "lab/summary_screen.h"
 
@@ -93,10 +94,9 @@ Plateau judge_plateau(const std::vector<RecordedEpoch>& epochs, std::uint64_t as
   plateau.measure = tensors ? "tensors" : "resident";
   if (epochs.size() < kFewest) {
     plateau.notes.push_back(
-        fmt::format("only {} epochs were seen, and {} are the fewest to judge by: have the script run more, or say by "
-                    "--epoch-steps "
-                    "how many steps count as one",
-                    epochs.size(), kFewest));
+        fmt::format("only {} of the script {} seen, and {} are the fewest to judge by: have it run more, or say by "
+                    "--epoch-steps how many steps count as one",
+                    counted(epochs.size(), "epoch"), epochs.size() == 1 ? "was" : "were", kFewest));
     return plateau;
   }
   const std::vector<double> values = measured(epochs, tensors);
@@ -105,8 +105,8 @@ Plateau judge_plateau(const std::vector<RecordedEpoch>& epochs, std::uint64_t as
   plateau.rise_share = rise;
   if (epochs.size() < asked) {
     plateau.rise_share = rise * static_cast<double>(asked - 1) / static_cast<double>(epochs.size() - 1);
-    plateau.notes.push_back(
-        fmt::format("the script ended after {} epochs; their growth was carried on to {}", epochs.size(), asked));
+    plateau.notes.push_back(fmt::format("the script ended after {}; their growth was carried on to {}",
+                                        counted(epochs.size(), "epoch"), asked));
   }
   // Two ends alone tell little of memory that goes up and down, as an allocator's does that gives out larger buffers
   // than were asked for.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lab/counted.h"
 #include "lab/runbook/plateau.h"
 
 namespace anymps::lab {
@@ -96,9 +97,9 @@ PlateauResult run_plateau(Session& session, const TrialSettings& settings, const
       return measured_curve(session, settings, divided, shown(from, "memory curve by steps"));
     });
     result.document["notes"].push_back(
-        fmt::format("the script told of {} epoch{}, so its {} steps were divided into epochs of {}; --epoch-steps sets "
-                    "another number",
-                    told == 0 ? "no" : std::to_string(told), told == 1 ? "" : "s", steps, each));
+        fmt::format("the script told of {}, so its {} steps were divided into epochs of {}; --epoch-steps sets another "
+                    "number",
+                    told == 0 ? "no epochs" : counted(told, "epoch"), steps, each));
   }
   result.verdict = verdict_from(result.document.value("verdict", ""));
   if (result.verdict == Verdict::kBad && plateau.sites && !result.document.contains("failure")) {
