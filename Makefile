@@ -37,7 +37,7 @@ export ANYMPS_MAKE_BEGAN := $(shell date +%s)
 endif
 say = @echo "== $(1) ($$(( $$(date +%s) - $(ANYMPS_MAKE_BEGAN) )) s so far)"
 
-.PHONY: help run test test-full build dev cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz fuzz-source fuzz-bundle fuzz-superres fuzz-kernels clean
+.PHONY: help run test test-full test-clients build dev cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz fuzz-source fuzz-bundle fuzz-superres fuzz-kernels clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -177,6 +177,18 @@ test-full: test build/registry/.ready ## the above, every genuine kernel, PyTorc
 	$(VENV)/bin/python tests/full/perfetto_page.py
 	$(VENV)/bin/python tests/full/check_page.py
 	PYTHONPATH=build/registry $(VENV)/bin/python tests/check/families.py --jobs $(JOBS) --table docs/check-families.tsv
+
+# Other people's suites, by path: CLIENTS=folder with checkouts of them. What they need beside torch, without torch itself.
+CLIENTS ?=
+CLIENT_PACKAGES := lightning-utilities torchmetrics tqdm kornia_rs einops huggingface_hub tokenizers regex requests \
+  parameterized psutil scikit-learn scipy tabulate pandas hf-xet httpx aiohttp pytest-timeout
+build/clients/.ready: Makefile $(VENV)/.ready
+	$(PIP) install -q --target build/clients $(CLIENT_PACKAGES) --no-deps
+	@touch $@
+
+test-clients: build/.installed build/clients/.ready ## other people's test suites on mps (CLIENTS=folder with checkouts)
+	@[ -n "$(CLIENTS)" ] || { echo "make test-clients CLIENTS=folder: name a folder with checkouts of the libraries"; exit 2; }
+	PYTHONPATH=build/clients $(VENV)/bin/python tests/clients/run.py $(CLIENTS) --table build/clients.md
 
 bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
 	$(VENV)/bin/python bench/run.py

@@ -1,0 +1,46 @@
+"""How failures of other people's suites are told apart. The suites themselves: `make test-clients`."""
+
+import re
+
+import pytest
+import run
+
+REFUSAL = "NotImplementedError: The operator 'aten::x' is not currently implemented for the MPS device. If you want"
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        (REFUSAL, "refused"),
+        (
+            "TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64",
+            "refused",
+        ),
+        (
+            "huggingface_hub.errors.LocalEntryNotFoundError: An error happened while trying to locate the file",
+            "download",
+        ),
+        ("AssertionError: Tensor-likes are not close!", "ours"),
+    ],
+)
+def test_a_failure_is_told_apart(text, outcome):
+    assert run.outcome_of("kornia", "tests.test_x::test_y", text, []) == outcome
+    known = [("kornia", re.compile("test_y"))]
+    assert run.outcome_of("kornia", "tests.test_x::test_y", text, known) == "theirs"
+    assert run.outcome_of("timm", "tests.test_x::test_y", text, known) == outcome
+
+
+def test_a_suite_is_run_and_counted(tmp_path):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "test_it.py").write_text(
+        "import pytest\ndef test_good(): pass\n@pytest.mark.skip\ndef test_skipped(): pass\n"
+        f"def test_refused(): raise NotImplementedError({REFUSAL!r})\ndef test_bad(): assert 1 == 2\n"
+    )
+    result = run.run(run.Client("lib", "lib", ".", ".", "test_it.py"), tmp_path, 60, [])
+    assert dict(result.counts) == {"passed": 1, "skipped": 1, "refused": 1, "ours": 1}
+    assert "| lib | 1 | 1 | 1 | 0 | 0 | 1 |" in run.table_of([result])
+
+
+def test_every_row_of_the_tables_can_be_read():
+    assert len(run.clients()) >= 9
+    run.known_mistakes()
