@@ -188,7 +188,7 @@ build/clients/.ready: Makefile $(VENV)/.ready
 
 test-clients: build/.installed build/clients/.ready ## other people's test suites on mps (CLIENTS=folder with checkouts)
 	@[ -n "$(CLIENTS)" ] || { echo "make test-clients CLIENTS=folder: name a folder with checkouts of the libraries"; exit 2; }
-	PYTHONPATH=build/clients $(VENV)/bin/python tests/clients/run.py $(CLIENTS) --table build/clients.md
+	PYTHONPATH=$(CURDIR)/build/clients $(CURDIR)/$(VENV)/bin/python tests/clients/run.py $(abspath $(CLIENTS)) --table build/clients.md
 
 bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
 	$(VENV)/bin/python bench/run.py

@@ -27,8 +27,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 REFUSED = re.compile(
-    r"not currently implemented for the MPS device|MPS framework doesn't support float64|not (?:yet )?supported (?:on|for) "
-    r"(?:the )?MPS|MPS backend (?:is|does)|on MPS device|Undefined type Float8",
+    r"not currently implemented for the MPS device|MPS framework doesn't support float64|on MPS device|"
+    r"not (?:yet )?supported (?:on|for) (?:the )?MPS|MPS backend (?:is|does)|Undefined type Float8",
     re.IGNORECASE,
 )
 DOWNLOAD = re.compile(
