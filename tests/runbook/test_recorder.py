@@ -111,6 +111,23 @@ def test_loader_workers_write_files_of_their_own(recorder):
     assert sum(events(fetching[0], "fetch")[0]["stages"].values()) > 0
 
 
+def test_what_is_no_stage_is_named_by_its_function(recorder):
+    slow = LOOP.replace("data = TensorDataset", "import time\n    data = Slow").replace(
+        "    torch.manual_seed(7)",
+        "    torch.manual_seed(7)\n"
+        "    class Slow(TensorDataset):\n"
+        "        def __getitem__(self, index):\n"
+        "            time.sleep(0.01)\n"
+        "            return super().__getitem__(index)",
+    )
+    _, processes = recorder.run(slow, mode="data", warm_up=1, steps=3, stages=True)
+    fetch = events(processes[0], "fetch")[0]
+    longest = max(fetch["others"], key=fetch["others"].get)
+    name, site = longest.split("\t")
+    assert name == "time.sleep"
+    assert site.endswith("train.py:10")
+
+
 def test_the_model_alone_is_called_on_one_batch(recorder):
     _, (main,) = recorder.run(LOOP, mode="forward", warm_up=2, steps=3)
     assert [event["counts"] for event in events(main, "forward")] == [False, False, True, True, True]

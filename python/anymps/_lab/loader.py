@@ -8,7 +8,6 @@ from typing import Any
 from .batches import first_tensor
 from .lines import open_descriptors, resident_bytes
 from .recorder import Recorder
-from .spec import STAGES
 from .stages import StageClock
 
 # By its place among what a DataLoader is made with.
@@ -94,8 +93,8 @@ class LoaderWatch:
         began = time.perf_counter_ns()
         result = self._clock.run(original, fetcher, indices)
         total = time.perf_counter_ns() - began
-        self._recorder.lines.event("fetch", ns=total, stages=self._clock.spent)
-        self._clock.spent = dict.fromkeys(STAGES, 0)
+        stages, others = self._clock.take()
+        self._recorder.lines.event("fetch", ns=total, stages=stages, others=others)
         return result
 
     def _tell_use(self) -> None:

@@ -1,4 +1,4 @@
-"""Where the time of loading a batch goes."""
+"""Where the time of loading a batch goes: by stage, and for what is none of them, by the function that was called."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 import time
 from typing import Any
 
+from .frames import UserFrames
 from .spec import STAGES
 
 
@@ -28,7 +29,11 @@ class StageClock:
         self._names = {name: stage for stage, listed in names.items() for name in listed}
         self._of_code: dict[Any, str | None] = {}
         self.spent = dict.fromkeys(STAGES, 0)
+        # Of "other": what was called, and the user's line that called it.
+        self.others: dict[str, int] = {}
+        self._frames = UserFrames()
         self._stack: list[str] = []
+        self._calls: list[str] = []
         self._last = 0
 
     def _of_python(self, frame) -> str | None:
@@ -62,6 +67,8 @@ class StageClock:
     def _charge(self) -> None:
         now = time.perf_counter_ns()
         self.spent[self._stack[-1]] += now - self._last
+        if self._stack[-1] == "other":
+            self.others[self._calls[-1]] = self.others.get(self._calls[-1], 0) + now - self._last
         self._last = now
 
     def _watch(self, frame, event: str, argument) -> None:
@@ -71,13 +78,35 @@ class StageClock:
             stage = self._of_python(frame) if event == "call" else self._of_builtin(argument)
             # What collating calls is collating, whatever its name.
             self._stack.append(inside if stage is None or inside == "collate" else stage)
+            self._calls.append(self._call(frame, event, argument))
         elif len(self._stack) > 1:
             self._stack.pop()
+            self._calls.pop()
         self._last = time.perf_counter_ns()
+
+    def _call(self, frame, event: str, argument) -> str:
+        """What was called, by its name and the user's line; of calls within libraries, that which led there."""
+        if event == "c_call":
+            if not self._frames.is_users(frame.f_code.co_filename):
+                return self._calls[-1]
+            module = getattr(argument, "__module__", None) or "builtins"
+            name = getattr(argument, "__qualname__", "?")
+            return f"{'' if module == 'builtins' else module + '.'}{name}\t{frame.f_code.co_filename}:{frame.f_lineno}"
+        if not self._frames.is_users(frame.f_code.co_filename):
+            return self._calls[-1]
+        code = frame.f_code
+        return f"{getattr(code, 'co_qualname', code.co_name)}\t{code.co_filename}:{code.co_firstlineno}"
+
+    def take(self) -> tuple[dict[str, int], dict[str, int]]:
+        """What was added up since the last time."""
+        taken = self.spent, self.others
+        self.spent, self.others = dict.fromkeys(STAGES, 0), {}
+        return taken
 
     def run(self, function, *arguments):
         before = sys.getprofile()
         self._stack = ["other"]
+        self._calls = ["\t"]
         self._last = time.perf_counter_ns()
         sys.setprofile(self._watch)
         try:

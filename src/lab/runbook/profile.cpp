@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "lab/nanosecond.h"
 #include "lab/replayed_timeline.h"
@@ -15,6 +19,7 @@ namespace {
 using gpu::TraceKind;
 using nlohmann::json;
 
+constexpr std::size_t kOtherCalls = 3;
 constexpr std::size_t kRowsKept = 20;
 
 // Whether the window lies in the script's first epoch, behind it, or in both: the first one compiles and fills caches.
@@ -171,8 +176,24 @@ json data_part(const Trial& trial) {
                               {"processes", trial.recording.processes.size()}});
 }
 
+// What was called outside of all stages, those that took most first.
+json longest_calls(const std::map<std::string, double>& calls, double total) {
+  std::vector<std::pair<double, std::string>> sorted;
+  for (const auto& [call, spent] : calls) sorted.emplace_back(spent, call);
+  std::ranges::sort(sorted, std::greater{});
+  auto rows = json::array();
+  for (const auto& [spent, call] : sorted) {
+    const std::size_t tab = call.find('\t');
+    if (rows.size() == kOtherCalls || total <= 0) break;
+    if (tab == std::string::npos || tab == 0) continue;
+    rows.push_back({{"function", call.substr(0, tab)}, {"site", call.substr(tab + 1)}, {"share", spent / total}});
+  }
+  return rows;
+}
+
 json stages_part(const Trial& trial) {
   std::map<std::string, double> stages;
+  std::map<std::string, double> others;
   double total = 0;
   for (const RecordedProcess& process : trial.recording.processes) {
     for (const json& fetch : process.fetches) {
@@ -182,11 +203,15 @@ json stages_part(const Trial& trial) {
         stages[stage] += nanoseconds.get<double>();
         total += nanoseconds.get<double>();
       }
+      const json called = fetch.value("others", json::object());
+      for (const auto& [call, nanoseconds] : called.items()) {
+        if (nanoseconds.is_number()) others[call] += nanoseconds.get<double>();
+      }
     }
   }
   auto shares = json::object();
   for (const auto& [stage, spent] : stages) shares[stage] = total > 0 ? spent / total : 0;
-  return with_failure(trial, {{"stages", shares}});
+  return with_failure(trial, {{"stages", shares}, {"others", longest_calls(others, total)}});
 }
 
 json forward_part(const Trial& trial) {

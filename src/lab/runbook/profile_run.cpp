@@ -59,6 +59,7 @@ class Judge {
                      {"workers", parts_.value("workers", json::array())},
                      {"simulated", full.value("simulated", false)}};
     document["data"]["stages"] = part("stages").value("stages", json::object());
+    document["data"]["others"] = part("stages").value("others", json::array());
     document["full"]["shares"] = shares_of(full, operators);
     if (full.contains("failure")) {
       document["failure"] = full["failure"];
@@ -111,7 +112,15 @@ class Judge {
         "The loader is the bottleneck: alone it takes {:.1f} ms a batch{}. Fix the data plane before anything "
         "else.",
         1e3 * data.value("batch_seconds", 0.0),
-        most.empty() ? "" : fmt::format(", {} of it {}", share_text(most_share), most)));
+        most.empty() ? "" : fmt::format(", {} of it {}", share_text(most_share), named_stage(most))));
+  }
+
+  // "other" says nothing: what was called there does.
+  std::string named_stage(const std::string& stage) const {
+    const json others = part("stages").value("others", json::array());
+    if (stage != "other" || others.empty()) return stage;
+    return fmt::format("in none of the stages, most of all {} at {}", others[0].value("function", ""),
+                       site_text(others[0]));
   }
 
   void tell_device(const json& full, const json& operators) {

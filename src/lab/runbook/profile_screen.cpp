@@ -42,6 +42,10 @@ std::string profile_screen(const json& document, const Terminal& terminal) {
       for (const auto& [stage, share] : stages.items())
         text += fmt::format(" {} {}", stage, percent_at(stages, stage.c_str()));
       text += "\n";
+      for (const json& row : data.value("others", json::array())) {
+        text += fmt::format("    {} {} at {}\n", percent_at(row, "share"), row.value("function", ""),
+                            SourceSite::parse(row.value("site", "")).text());
+      }
     }
   }
   std::vector<std::vector<std::string>> rows = {{"operator", "calls", "itself", "queued", "waited for"}};
