@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 
+#include "lab/counted.h"
 #include "lab/html_page.h"
 #include "lab/markup.h"
 #include "lab/summary_screen.h"
@@ -92,12 +94,42 @@ std::string finding_html(const Finding& finding, SourceLines& sources) {
 
 std::string rule_part(const RuleFindings& group, SourceLines& sources) {
   std::string part = fmt::format(
-      "<section class=\"rule {0}\" data-severity=\"{0}\">\n<h2><span class=\"badge\">{0}</span> {1}</h2>\n<p>{2}</p>\n"
+      "<section class=\"rule {0}\" id=\"{4}\" data-severity=\"{0}\">\n<h2><span class=\"badge\">{0}</span> "
+      "{1}</h2>\n<p>{2}</p>\n"
       "<p><b>Do:</b> {3}</p>\n<p class=\"dim\">{4}</p>\n<ul>\n",
       severity_name(group.severity), escaped(group.rule->title), escaped(group.rule->why), escaped(group.rule->remedy),
       group.rule->id);
   for (const Finding* finding : group.findings) part += finding_html(*finding, sources);
   return part + "</ul>\n</section>\n";
+}
+
+// Whose limits and rules these were, and when they were applied.
+std::string circumstances_part(const CheckReport& report) {
+  const auto fact = [&report](const char* key) {
+    const auto found = report.run.facts.find(key);
+    return found != report.run.facts.end() ? found->second : std::string();
+  };
+  std::string text = report.run.processes != 0 ? device_text(report.run) + "; " : "";
+  if (const std::string mac = fact("mac"); !mac.empty()) text += mac + " simulated; ";
+  if (const std::string macos = fact("macos"); !macos.empty()) text += "macOS " + macos + "; ";
+  if (const std::string torch = fact("as torch"); !torch.empty()) text += "rules of PyTorch " + torch + "; ";
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  std::array<char, 32> date{};
+  std::strftime(date.data(), date.size(), "%Y-%m-%d %H:%M UTC", &utc);
+  return fmt::format("<p class=\"dim\">{}reported <time>{}</time></p>\n", escaped(text), date.data());
+}
+
+// A link to each rule that found something.
+std::string rules_part(const CheckReport& report) {
+  std::string part = "<ul class=\"rules\">\n";
+  for (const RuleFindings& group : by_rule(report)) {
+    part += fmt::format("<li class=\"{0}\"><a href=\"#{1}\">{1}</a> <span class=\"badge\">{0}</span> {2}, {3}</li>\n",
+                        severity_name(group.severity), group.rule->id, escaped(group.rule->title),
+                        counted(group.findings.size(), "place"));
+  }
+  return part + "</ul>\n";
 }
 
 std::string filter_part(const CheckReport& report) {
@@ -117,7 +149,7 @@ std::string check_html(const CheckReport& report) {
   std::string html = page_head("anymps check", kCheckStyle);
   html += fmt::format("<main>\n<h1>Is it ready for a Mac?</h1>\n<code>{}</code>\n", escaped(command_text(report.run)));
   html += fmt::format("<p class=\"verdict {}\">{}</p>\n", verdict_class(report), escaped(report.verdict()));
-  if (report.run.processes != 0) html += fmt::format("<p class=\"dim\">{}</p>\n", escaped(device_text(report.run)));
+  html += circumstances_part(report);
   html += "<div class=\"cards\">\n";
   for (const Severity severity : kSeverities) {
     const std::size_t number = report.count(severity);
@@ -126,7 +158,7 @@ std::string check_html(const CheckReport& report) {
   html += card(human_bytes(report.memory.block_bytes), "peak of tensors and temporaries");
   html += card(human_bytes(report.memory.driver_bytes), "peak held from the driver");
   html += "</div>\n" + memory_part(report.memory);
-  if (!report.findings.empty()) html += "<h2>Findings</h2>\n" + filter_part(report);
+  if (!report.findings.empty()) html += "<h2>Findings</h2>\n" + rules_part(report) + filter_part(report);
   SourceLines sources;
   for (const RuleFindings& group : by_rule(report)) html += rule_part(group, sources);
   if (!report.run.caveats.empty()) {
