@@ -236,6 +236,9 @@ def test_junit_of_a_failed_command_has_an_error(call, tmp_path):
 
 def test_html_needs_nothing_else_and_escapes(call, traced):
     page = call("check", "--html", "-", "--from", traced).stdout
+    assert re.search(r"reported <time>\d{4}-\d\d-\d\d \d\d:\d\d UTC</time>", page)
+    for rule in re.findall(r'<a href="#([a-z0-9-]+)">', page):
+        assert f'id="{rule}"' in page
     assert "aten::&lt;x&gt; &amp; float16" in page
     assert "y = model(x)" in page
     assert "prefers-color-scheme: dark" in page
