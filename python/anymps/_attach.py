@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import ctypes
 import os
+import sys
 
 import torch
 import typing_extensions
@@ -53,7 +54,10 @@ def attach() -> None:
         raise NoSuchMac(problem)
     has_mac = os.environ.get("ANYMPS_MAC") or os.environ.get("ANYMPS_MACOS")
     _platform.attach(module, (os.environ.get("ANYMPS_MACOS") or module.macos_version()) if has_mac else None)
-    folders = (os.path.dirname(torch.__file__), os.path.dirname(__file__), os.path.dirname(os.__file__))
+    folders = [os.path.dirname(torch.__file__), os.path.dirname(__file__), os.path.dirname(os.__file__)]
+    # What runs the user's tests is not the user's either.
+    runners = filter(None, map(sys.modules.get, ("_pytest", "pluggy", "xdist", "execnet")))
+    folders += [os.path.dirname(runner.__file__) for runner in runners if runner.__file__]
     # PyTorch's deprecated names are called through the last one.
     module.set_package_folders([*(folder + os.sep for folder in folders), typing_extensions.__file__])
     core = torch._C

@@ -125,7 +125,7 @@ def test_what_is_no_stage_is_named_by_its_function(recorder):
     longest = max(fetch["others"], key=fetch["others"].get)
     name, site = longest.split("\t")
     assert name == "time.sleep"
-    assert site.endswith("train.py:10")
+    assert site.endswith("train.py:8")
 
 
 def test_the_model_alone_is_called_on_one_batch(recorder):
