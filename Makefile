@@ -181,7 +181,8 @@ test-full: test build/registry/.ready ## the above, every genuine kernel, PyTorc
 # Other people's suites, by path: CLIENTS=folder with checkouts of them. What they need beside torch, without torch itself.
 CLIENTS ?=
 CLIENT_PACKAGES := lightning-utilities torchmetrics tqdm kornia_rs einops huggingface_hub tokenizers regex requests \
-  parameterized psutil scikit-learn scipy tabulate pandas hf-xet httpx aiohttp pytest-timeout
+  parameterized psutil scikit-learn scipy tabulate pandas hf-xet httpx aiohttp click cloudpickle tensorboardX \
+  pytest-timeout pytest-rerunfailures
 build/clients/.ready: Makefile $(VENV)/.ready
 	$(PIP) install -q --target build/clients $(CLIENT_PACKAGES) --no-deps
 	@touch $@

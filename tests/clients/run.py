@@ -7,8 +7,9 @@ FOLDER holds checkouts of the libraries, by the names of their repositories; cli
 and how. Nothing of theirs is in this repository, and what is not in FOLDER is left out and named. What a library needs
 beside torch has to be installed; `make test-clients` puts what its own list names into build/clients.
 
-Every failure is told apart: what PyTorch refuses on a Mac too; what wants a download; what is the library's own mistake
-(known.tsv, with the reason); and the rest, which is ours. The status is 1 where there is any of the rest.
+Every failure is told apart: what PyTorch refuses on a Mac too; what wants a download, or a package that is not there;
+what is the library's own mistake (known.tsv, with the reason); and the rest, which is ours. The status is 1 where there
+is any of the rest.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ DOWNLOAD = re.compile(
     r"ConnectionError|URLError|HTTPError|Max retries exceeded|name resolution|OfflineModeIsEnabled|"
     r"LocalEntryNotFoundError|We couldn't connect|Network is unreachable|Connection refused|client has been closed"
 )
-OUTCOMES = ("passed", "skipped", "refused", "download", "theirs", "ours")
+PACKAGE = re.compile(
+    r"ModuleNotFoundError|ImportError while importing test module|not found in `markers` configuration"
+)
+OUTCOMES = ("passed", "skipped", "refused", "download", "package", "theirs", "ours")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,6 +77,8 @@ def outcome_of(client: str, test: str, text: str, known: list[tuple[str, re.Patt
         return "theirs"
     if REFUSED.search(text):
         return "refused"
+    if PACKAGE.search(text):
+        return "package"
     return "download" if DOWNLOAD.search(text) else "ours"
 
 
@@ -97,7 +103,7 @@ def run(client: Client, root: Path, limit_s: int, known: list[tuple[str, re.Patt
     path = os.pathsep.join(filter(None, [str(folder / client.path), os.environ.get("PYTHONPATH", "")]))
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--continue-on-collection-errors"]
         command += [f"--junitxml={report}", *shlex.split(client.arguments)]
         try:
             done = subprocess.run(
