@@ -187,11 +187,10 @@ def run_python(suites: list[str], jobs: int) -> bool:
     return good
 
 
-def memory_shares() -> int:
-    """How many suites the machine has memory for."""
+def available_bytes() -> int:
+    """Memory that the machine could back now."""
     with open("/proc/meminfo") as file:
-        kib = next(int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
-    return max(1, kib * 1024 // SHARE_BYTES)
+        return next(int(line.split()[1]) for line in file if line.startswith("MemAvailable")) * 1024
 
 
 # The table
@@ -239,7 +238,7 @@ def run(options) -> bool:
     together = [suite for suite in chosen if known[suite].how == "parallel"]
     together.sort(key=lambda suite: -known[suite].seconds)
     if together:
-        good = run_python(together, min(options.jobs, memory_shares())) and good
+        good = run_python(together, min(options.jobs, max(1, available_bytes() // SHARE_BYTES))) and good
     for suite in chosen:
         if known[suite].how == "alone":
             good = run_python([suite], 1) and good

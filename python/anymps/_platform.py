@@ -14,7 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 VARIABLE = "ANYMPS_PLATFORM"
-CHOICES = ("mac", "linux")
 _HERE = Path(__file__).parent
 
 

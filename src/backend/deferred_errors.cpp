@@ -75,6 +75,16 @@ std::optional<std::string> bad_index(const at::Tensor& given, std::int64_t rows)
   return std::nullopt;
 }
 
+at::Tensor in_range(const at::Tensor& indices, std::int64_t rows) {
+  return indices.clamp(0, std::max<std::int64_t>(rows - 1, 0));
+}
+
+// How many there are to select from by index_select(self, dim, index).
+std::int64_t selected_rows(const std::vector<c10::IValue>& arguments) {
+  const at::Tensor self = arguments[0].toTensor();
+  return self.dim() > 0 ? self.size(arguments[1].toInt()) : 1;
+}
+
 class DeferredErrorKernel final : public c10::OperatorKernel {
  public:
   explicit DeferredErrorKernel(Family family)
@@ -104,8 +114,7 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
   static void keep_in_range(torch::jit::Stack& stack, std::size_t begin) {
     const std::int64_t rows = stack[begin + 2].toInt();
     const bool scales_by_frequency = stack[begin + 4].toBool();
-    if (scales_by_frequency)
-      stack[begin + 1] = stack[begin + 1].toTensor().clamp(0, std::max<std::int64_t>(rows - 1, 0));
+    if (scales_by_frequency) stack[begin + 1] = in_range(stack[begin + 1].toTensor(), rows);
   }
 
   std::string message(const c10::Error& error, const std::vector<c10::IValue>& arguments) const {
@@ -115,11 +124,8 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
         return "gather: " + text;
       case Family::kScatter:
         return "scatter: " + text;
-      case Family::kIndexSelect: {
-        const at::Tensor self = arguments[0].toTensor();
-        const std::int64_t rows = self.dim() > 0 ? self.size(arguments[1].toInt()) : 1;
-        return bad_index(arguments[2].toTensor(), rows).value_or(text);
-      }
+      case Family::kIndexSelect:
+        return bad_index(arguments[2].toTensor(), selected_rows(arguments)).value_or(text);
       case Family::kEmbeddingBag:
         return bad_index(arguments[1].toTensor(), arguments[0].toTensor().size(0)).value_or(text);
       default:
@@ -153,14 +159,11 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
       case Family::kIndex:
         arguments[1] = clamped(arguments[0].toTensor(), arguments[1].toOptionalTensorList());
         break;
-      case Family::kIndexSelect: {
-        const at::Tensor self = arguments[0].toTensor();
-        const std::int64_t rows = self.dim() > 0 ? self.size(arguments[1].toInt()) : 1;
-        arguments[2] = arguments[2].toTensor().clamp(0, std::max<std::int64_t>(rows - 1, 0));
+      case Family::kIndexSelect:
+        arguments[2] = in_range(arguments[2].toTensor(), selected_rows(arguments));
         break;
-      }
       case Family::kEmbeddingBag:
-        arguments[1] = arguments[1].toTensor().clamp(0, std::max<std::int64_t>(arguments[0].toTensor().size(0) - 1, 0));
+        arguments[1] = in_range(arguments[1].toTensor(), arguments[0].toTensor().size(0));
         break;
     }
     stack->insert(stack->end(), arguments.begin(), arguments.end());
@@ -173,7 +176,7 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
     for (std::size_t i = 0; i < indices.size(); ++i) {
       std::optional<at::Tensor> index = indices.get(i);
       if (index && index->defined() && at::isIntegralType(index->scalar_type(), /*includeBool=*/false)) {
-        index = index->clamp(0, std::max<std::int64_t>(self.size(static_cast<std::int64_t>(i)) - 1, 0));
+        index = in_range(*index, self.size(static_cast<std::int64_t>(i)));
       }
       result.push_back(index);
     }

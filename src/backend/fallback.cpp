@@ -41,15 +41,19 @@ void refuse_distributed(const c10::OperatorHandle& op) {
                               ". Please note, that distributed operators can not fall back to CPU");
 }
 
-void refuse_operator(const c10::OperatorHandle& op, torch::jit::Stack*) {
-  refuse_distributed(op);
-  if (!is_expected("NotImplementedError")) note_finding(kRefused, op.schema().name());
+void raise_refusal(const c10::OperatorHandle& op) {
   TORCH_CHECK_NOT_IMPLEMENTED(
       false, "The operator '", op.schema().operator_name(),
       "' is not currently implemented for the MPS device. If you want this op to be considered for addition ", kTracker,
       " as well as commit hash ", quoted_commit(),
       ". As a temporary fix, you can set the environment variable `PYTORCH_ENABLE_MPS_FALLBACK=1` to use the CPU as a "
       "fallback for this op. WARNING: this will be slower than running natively on MPS.");
+}
+
+void refuse_operator(const c10::OperatorHandle& op, torch::jit::Stack*) {
+  refuse_distributed(op);
+  if (!is_expected("NotImplementedError")) note_finding(kRefused, op.schema().name());
+  raise_refusal(op);
 }
 
 std::uint64_t bytes_of(c10::ArrayRef<c10::IValue> values) {
@@ -111,7 +115,7 @@ bool fallback_enabled() {
 // A Mac would refuse; the check goes on, but where the program is ready for the refusal.
 void refuse_and_go_on(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   refuse_distributed(op);
-  if (is_expected("NotImplementedError")) return refuse_operator(op, stack);
+  if (is_expected("NotImplementedError")) return raise_refusal(op);
   note_finding(kRefused, op.schema().name());
   run_on_cpu(op, stack);
 }

@@ -3,6 +3,7 @@
 import json
 import re
 
+import gate
 import pytest
 
 TRAINING = """
@@ -115,12 +116,7 @@ def test_loader_workers_are_resident_sets_too(call, tmp_path):
     assert json.loads((tmp_path / "figures.json").read_text())["resident_processes"] >= 3
 
 
-def available_gib() -> float:
-    with open("/proc/meminfo") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("MemAvailable")) / (1 << 20)
-
-
-@pytest.mark.skipif(available_gib() < 14, reason="needs 14 GiB that the machine could back")
+@pytest.mark.skipif(gate.available_bytes() < 14 << 30, reason="needs 14 GiB that the machine could back")
 def test_the_run_has_no_limit_of_a_mac(call, tmp_path):
     (tmp_path / "big.py").write_text(
         "import os, torch\n"

@@ -86,15 +86,13 @@ class StageClock:
 
     def _call(self, frame, event: str, argument) -> str:
         """What was called, by its name and the user's line; of calls within libraries, that which led there."""
+        code = frame.f_code
+        if not self._frames.is_users(code.co_filename):
+            return self._calls[-1]
         if event == "c_call":
-            if not self._frames.is_users(frame.f_code.co_filename):
-                return self._calls[-1]
             module = getattr(argument, "__module__", None) or "builtins"
             name = getattr(argument, "__qualname__", "?")
-            return f"{'' if module == 'builtins' else module + '.'}{name}\t{frame.f_code.co_filename}:{frame.f_lineno}"
-        if not self._frames.is_users(frame.f_code.co_filename):
-            return self._calls[-1]
-        code = frame.f_code
+            return f"{'' if module == 'builtins' else module + '.'}{name}\t{code.co_filename}:{frame.f_lineno}"
         return f"{getattr(code, 'co_qualname', code.co_name)}\t{code.co_filename}:{code.co_firstlineno}"
 
     def take(self) -> tuple[dict[str, int], dict[str, int]]:

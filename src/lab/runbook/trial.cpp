@@ -130,12 +130,15 @@ std::string tail_of(const fs::path& path) {
   return text;
 }
 
-std::string last_line(const std::string& text) {
-  const std::size_t end = text.find_last_not_of(" \r\n");
-  if (end == std::string::npos) return {};
-  const std::size_t begin = text.find_last_of('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1,
-                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+std::string last_lines_of(const std::string& text, int lines) {
+  const std::size_t last = text.find_last_not_of(" \r\n");
+  if (last == std::string::npos) return {};
+  std::size_t begin = last + 1;
+  for (int line = 0; line < lines && begin > 0; ++line) {
+    const std::size_t before = begin > 1 ? text.find_last_of('\n', begin - 2) : std::string::npos;
+    begin = before == std::string::npos ? 0 : before + 1;
+  }
+  return text.substr(begin, last + 1 - begin);
 }
 
 bool ran_out_of_memory(const Trial& trial) {
@@ -158,14 +161,14 @@ void judge_outcome(const ChildResult& result, bool hung, Trial& trial) {
     trial.outcome = Outcome::kRan;
   } else if (ran_out_of_memory(trial)) {
     trial.outcome = Outcome::kOutOfMemory;
-    trial.why = last_line(trial.output);
+    trial.why = last_lines_of(trial.output, 1);
   } else if (result.signal != 0) {
     trial.outcome = Outcome::kKilled;
     trial.why = fmt::format("ended by {}{}", signal_name(result.signal),
                             result.signal == SIGKILL ? "; a system that is out of memory does that" : "");
   } else {
     trial.outcome = Outcome::kCrashed;
-    trial.why = last_line(trial.output);
+    trial.why = last_lines_of(trial.output, 1);
     if (trial.why.empty()) trial.why = fmt::format("it ended with status {}", result.status());
   }
 }
@@ -189,16 +192,7 @@ std::string_view outcome_text(Outcome outcome) {
   }
 }
 
-std::string error_lines(const std::string& output) {
-  const std::size_t last = output.find_last_not_of(" \r\n");
-  if (last == std::string::npos) return {};
-  std::size_t begin = last + 1;
-  for (int line = 0; line < kErrorLines && begin > 0; ++line) {
-    const std::size_t before = begin > 1 ? output.find_last_of('\n', begin - 2) : std::string::npos;
-    begin = before == std::string::npos ? 0 : before + 1;
-  }
-  return output.substr(begin, last + 1 - begin);
-}
+std::string error_lines(const std::string& output) { return last_lines_of(output, kErrorLines); }
 
 std::uint64_t Trial::peak_bytes() const {
   std::uint64_t peak = 0;
