@@ -118,7 +118,7 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
   }
 
   std::string message(const c10::Error& error, const std::vector<c10::IValue>& arguments) const {
-    const std::string text = error.what_without_backtrace();
+    std::string text = error.what_without_backtrace();
     switch (family_) {
       case Family::kGather:
         return "gather: " + text;
