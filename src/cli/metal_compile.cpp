@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/metal_verbs.h"
+#include "lab/counted.h"
 #include "lab/metal_library_file.h"
 #include "lab/metal_screen.h"
 
@@ -34,7 +35,8 @@ int compile(const CompileOptions& options) {
   if (!answer.answered) return complain(answer);
   const auto compiled = nlohmann::json::parse(answer.text);
   fmt::print(stderr, "{}", printable(compiled.at("warnings")));
-  fmt::print("{}: {} kernels, {} bytes\n", out, compiled.at("kernels").size(), compiled.at("bytes").get<std::size_t>());
+  fmt::print("{}: {}, {} bytes\n", out, lab::counted(compiled.at("kernels").size(), "kernel"),
+             compiled.at("bytes").get<std::size_t>());
   return 0;
 }
 

@@ -41,7 +41,7 @@ def test_a_library_is_written(call, source, tmp_path):
     answer = call("metal", "compile", "k.metal")
     assert (answer.returncode, answer.stderr) == (0, "")
     size = (tmp_path / "k.metallib").stat().st_size
-    assert answer.stdout == f"k.metallib: 1 kernels, {size} bytes\n"
+    assert answer.stdout == f"k.metallib: 1 kernel, {size} bytes\n"
     (function,) = json.loads(call("metal", "list", "--json", "k.metallib").stdout)["functions"]
     assert (function["name"], function["type"]) == ("scale", "kernel")
     assert [argument["name"] for argument in function["arguments"]] == ["out", "factor", "i"]
@@ -93,6 +93,15 @@ def test_files_beside_the_source_and_in_folders(call, source, tmp_path):
     assert call("metal", "compile", "k.metal", *words).returncode == 0
     answer = call("metal", "run", "k.metal", "scale", *words, "--threads", 1, "--arg", "1,1", "--arg", 5)
     assert answer.stdout.splitlines()[-1] == "    1 5"
+
+
+def test_a_limit_that_is_met_says_its_name(call, source):
+    loops = "for (int n = 0; n < 40; ++n) for (int m = 0; m < 9; ++m) out[i] += sin(out[i] * n + m);\n"
+    many = "".join(f"kernel void k{n}(device float* out, uint i [[thread_position_in_grid]]) {{ {loops} }}\n" for n in range(300))
+    source.write_text("#include <metal_stdlib>\nusing namespace metal;\n" + many)
+    answer = call("metal", "compile", "k.metal", ANYMPS_METAL_SECONDS="1")
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert "reading it took more than 1 s of processor time (ANYMPS_METAL_SECONDS sets the limit)" in answer.stderr
 
 
 def test_a_library_is_not_compiled(call, metal, tmp_path):

@@ -564,6 +564,45 @@ TEST_F(FrontendFiles, OutsideThoseFoldersAreNotThere) {
   }
 }
 
+// ---- many kernels at once ----
+
+// More than are made together, with a helper that all call, a constant that some use and state of their own.
+std::string many_kernels(int count) {
+  std::string source = R"(
+#include <metal_stdlib>
+using namespace metal;
+constant bool wide [[function_constant(0)]];
+constant int table[4] = {3, 1, 4, 1};
+template <int N> int helper(int x) { return x * N + table[N % 4]; }
+)";
+  for (int i = 0; i < count; ++i) {
+    const std::string n = std::to_string(i);
+    source += "kernel void k" + n + "(device int* o) { o[0] = helper<" + n + ">(o[0])" + (i % 3 == 0 ? " + wide" : "") +
+              "; }\n";
+  }
+  return source;
+}
+
+TEST(FrontendMany, EachIsWhatItIsByItself) {
+  const Program program(many_kernels(50), {});
+  const std::vector<std::vector<std::byte>> modules = program.air_of(program.kernels());
+  ASSERT_EQ(modules.size(), 50U);
+  for (std::size_t i = 0; i < modules.size(); ++i) EXPECT_EQ(modules[i], program.air_of(program.kernels()[i])) << i;
+}
+
+TEST(FrontendMany, TheFirstThatFailsIsNamed) {
+  const std::string call = "(device Pointer* p, device int* o) { o[0] = p[0](1); }\n";
+  const Program program(
+      many_kernels(40) + "using Pointer = int (*)(int);\nkernel void a" + call + "kernel void b" + call, {});
+  try {
+    (void)program.air_of(program.kernels());
+    FAIL() << "nothing was refused";
+  } catch (const frontend::CompileError& error) {
+    EXPECT_NE(std::string(error.what()).find("kernel 'a': it calls a function by a pointer"), std::string::npos)
+        << error.what();
+  }
+}
+
 // ---- caches ----
 
 TEST(FrontendCache, ASourceIsCompiledOnce) {

@@ -1,6 +1,5 @@
 #include "metal/frontend/one_kernel.h"
 
-#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
@@ -9,31 +8,30 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/PassInstrumentation.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
-#include <llvm/Transforms/IPO/AlwaysInliner.h>
-#include <llvm/Transforms/IPO/GlobalDCE.h>
-#include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/InferAddressSpaces.h>
-#include <llvm/Transforms/Scalar/SROA.h>
-#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include <algorithm>
+#include <atomic>
+#include <exception>
 #include <map>
 #include <memory>
 #include <set>
 #include <stdexcept>
+#include <thread>
 
 #include "metal/frontend/annotations.h"
 #include "metal/frontend/large_stack.h"
 #include "metal/frontend/limits.h"
+#include "metal/frontend/passes.h"
 #include "metal/frontend/source.h"
 
 namespace anymps::metal::frontend {
 namespace {
 
 constexpr llvm::StringLiteral kConstructors = "llvm.global_ctors";
+constexpr llvm::StringLiteral kKernels = "air.kernel";
+constexpr llvm::StringLiteral kFunctionConstants = "air.function_constants";
 
 void check(llvm::Error error) {
   if (error) throw std::runtime_error(llvm::toString(std::move(error)));
@@ -85,98 +83,49 @@ void drop_unneeded(Range&& values, const Needed& needed) {
   }
 }
 
-// Of `!air.kernel` the node of this one.
-void keep_description(llvm::Module& module, const llvm::Function& entry) {
-  llvm::NamedMDNode* all = module.getNamedMetadata("air.kernel");
-  llvm::MDNode* own = nullptr;
-  for (llvm::MDNode* node : all->operands()) {
-    const auto* function = llvm::mdconst::dyn_extract_or_null<llvm::Function>(node->getOperand(0));
-    if (function == &entry) own = node;
-  }
-  all->clearOperands();
-  if (own != nullptr) all->addOperand(own);
-}
-
-// Of `!air.function_constants` those that are `wanted`.
+// Of what `list` describes (`!air.kernel`, `!air.function_constants`) the nodes of those that are `wanted`.
 template <typename Wanted>
-void keep_constants(llvm::Module& module, const Wanted& wanted) {
-  llvm::NamedMDNode* all = module.getNamedMetadata("air.function_constants");
+void keep_described(llvm::Module& module, llvm::StringRef list, const Wanted& wanted) {
+  llvm::NamedMDNode* all = module.getNamedMetadata(list);
   if (all == nullptr) return;
   llvm::SmallVector<llvm::MDNode*> own;
   for (llvm::MDNode* node : all->operands()) {
-    const auto* global = llvm::mdconst::dyn_extract_or_null<llvm::GlobalVariable>(node->getOperand(0));
-    if (global != nullptr && wanted(*global)) own.push_back(node);
+    const auto* value = llvm::mdconst::dyn_extract_or_null<llvm::GlobalValue>(node->getOperand(0));
+    if (value != nullptr && wanted(*value)) own.push_back(node);
   }
   all->clearOperands();
   for (llvm::MDNode* node : own) all->addOperand(node);
 }
 
-class Passes {
- public:
-  explicit Passes(const llvm::Module& module) : builder_(nullptr, tuning(), std::nullopt, &instrumentation_) {
-    instrumentation_.registerShouldRunOptionalPassCallback(may_run);
-    // There is no C library: what LLVM would call of it has no place in AIR.
-    llvm::TargetLibraryInfoImpl library((llvm::Triple(module.getTargetTriple())));
-    library.disableAllFunctions();
-    functions_.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
-    builder_.registerModuleAnalyses(modules_);
-    builder_.registerCGSCCAnalyses(components_);
-    builder_.registerFunctionAnalyses(functions_);
-    builder_.registerLoopAnalyses(loops_);
-    builder_.crossRegisterProxies(loops_, functions_, components_, modules_);
-  }
+std::unique_ptr<llvm::Module> read_lazily(std::span<const std::byte> program, llvm::LLVMContext& context) {
+  const llvm::StringRef bytes(reinterpret_cast<const char*>(program.data()), program.size());
+  auto read = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bytes, "program"), context);
+  if (!read) throw std::runtime_error(llvm::toString(read.takeError()));
+  check((*read)->materializeMetadata());
+  return std::move(*read);
+}
 
-  void inline_calls(llvm::Module& module) {
-    llvm::ModulePassManager passes;
-    passes.addPass(llvm::AlwaysInlinerPass());
-    passes.addPass(llvm::GlobalDCEPass());
-    llvm::FunctionPassManager promote;
-    promote.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-    promote.addPass(llvm::EarlyCSEPass());
-    promote.addPass(llvm::InferAddressSpacesPass(0));
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(promote)));
-    passes.run(module, modules_);
-  }
+// Drops what none of `entries` needs.
+void keep_needed(llvm::Module& module, std::span<llvm::Function* const> entries) {
+  Needed needed;
+  for (llvm::Function* entry : entries) needed.add(*entry);
+  if (llvm::GlobalVariable* constructors = module.getNamedGlobal(kConstructors)) needed.add(*constructors);
+  needed.follow();
+  const auto wanted = [&](const llvm::GlobalValue& value) { return needed.has(value); };
+  keep_described(module, kKernels, wanted);
+  keep_described(module, kFunctionConstants, wanted);
+  drop_unneeded(module.functions(), needed);
+  drop_unneeded(module.globals(), needed);
+}
 
-  void optimise(llvm::Module& module) {
-    llvm::ModulePassManager passes;
-    // Functions that were given to others by a pointer: by now the calls name them.
-    passes.addPass(llvm::AlwaysInlinerPass());
-    passes.addPass(llvm::GlobalDCEPass());
-    llvm::FunctionPassManager simplify;
-    simplify.addPass(
-        builder_.buildFunctionSimplificationPipeline(llvm::OptimizationLevel::O2, llvm::ThinOrFullLTOPhase::None));
-    simplify.addPass(llvm::InferAddressSpacesPass(0));
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(simplify)));
-    passes.addPass(llvm::GlobalDCEPass());
-    passes.run(module, modules_);
-  }
-
- private:
-  // What is not needed for the result to be right is left out once the time is over, and what takes more than its share
-  // of it where a function is long.
-  static bool may_run(llvm::StringRef pass, llvm::Any unit) {
-    constexpr std::size_t kManyBlocks = 4096;
-    if (seconds_used() > kMostSeconds) return false;
-    if (pass != "JumpThreadingPass" && pass != "CorrelatedValuePropagationPass" && pass != "GVNPass") return true;
-    const auto* function = llvm::any_cast<const llvm::Function*>(&unit);
-    return function == nullptr || (*function)->size() <= kManyBlocks;
-  }
-
-  static llvm::PipelineTuningOptions tuning() {
-    llvm::PipelineTuningOptions options;
-    options.LoopVectorization = false;
-    options.SLPVectorization = false;
-    return options;
-  }
-
-  llvm::LoopAnalysisManager loops_;
-  llvm::FunctionAnalysisManager functions_;
-  llvm::CGSCCAnalysisManager components_;
-  llvm::ModuleAnalysisManager modules_;
-  llvm::PassInstrumentationCallbacks instrumentation_;
-  llvm::PassBuilder builder_;
-};
+std::vector<std::byte> bitcode_of(const llvm::Module& module) {
+  std::string out;
+  llvm::raw_string_ostream stream(out);
+  llvm::WriteBitcodeToFile(module, stream);
+  stream.flush();
+  const auto* begin = reinterpret_cast<const std::byte*>(out.data());
+  return {begin, begin + out.size()};
+}
 
 // Metal's buffers do not overlap: each is a scope of its own, as Apple's compiler says it.
 void say_what_does_not_alias(llvm::Function& entry) {
@@ -248,24 +197,13 @@ void check_calls(const llvm::Module& module) {
 // Throws std::runtime_error for what extract_kernel() throws CompileError for. `place` is set to the kernel's.
 std::vector<std::byte> extract_here(std::span<const std::byte> program, const std::string& name, std::string& place) {
   llvm::LLVMContext context;
-  const llvm::StringRef bytes(reinterpret_cast<const char*>(program.data()), program.size());
-  auto read = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bytes, "program"), context);
-  if (!read) throw std::runtime_error(llvm::toString(read.takeError()));
-  llvm::Module& module = **read;
-  check(module.materializeMetadata());
+  const std::unique_ptr<llvm::Module> read = read_lazily(program, context);
+  llvm::Module& module = *read;
   llvm::Function* entry = module.getFunction(name);
   if (entry == nullptr) throw std::runtime_error("there is no such kernel");
   place = entry->getFnAttribute(kPlaceAttribute).getValueAsString().str();
   entry->removeFnAttr(kPlaceAttribute);
-
-  Needed needed;
-  needed.add(*entry);
-  if (llvm::GlobalVariable* constructors = module.getNamedGlobal(kConstructors)) needed.add(*constructors);
-  needed.follow();
-  keep_description(module, *entry);
-  keep_constants(module, [&](const llvm::GlobalVariable& global) { return needed.has(global); });
-  drop_unneeded(module.functions(), needed);
-  drop_unneeded(module.globals(), needed);
+  keep_needed(module, std::span(&entry, 1));
 
   for (llvm::Function& function : module) {
     if (function.isDeclaration() || &function == entry || function.getName().starts_with("_GLOBAL__sub_I")) continue;
@@ -290,15 +228,46 @@ std::vector<std::byte> extract_here(std::span<const std::byte> program, const st
                              " seconds");
   }
   check_calls(module);
-  keep_constants(module, [](const llvm::GlobalVariable&) { return true; });  // those that are still there
+  keep_described(module, kFunctionConstants, [](const llvm::GlobalValue&) { return true; });  // that are still there
   say_what_does_not_alias(*entry);
+  return bitcode_of(module);
+}
 
-  std::string out;
-  llvm::raw_string_ostream stream(out);
-  llvm::WriteBitcodeToFile(module, stream);
-  stream.flush();
-  const auto* begin = reinterpret_cast<const std::byte*>(out.data());
-  return {begin, begin + out.size()};
+// A program of these kernels alone. What makes each of them by itself then reads a small part of the whole.
+std::vector<std::byte> part_of(std::span<const std::byte> program, std::span<const std::string> names) {
+  llvm::LLVMContext context;
+  const std::unique_ptr<llvm::Module> module = read_lazily(program, context);
+  llvm::SmallVector<llvm::Function*> entries;
+  for (const std::string& name : names) {
+    if (llvm::Function* entry = module->getFunction(name)) entries.push_back(entry);
+  }
+  keep_needed(*module, entries);
+  return bitcode_of(*module);
+}
+
+// What came of one kernel.
+struct Extracted {
+  std::vector<std::byte> air;
+  std::exception_ptr failure;
+};
+
+void extract_part(std::span<const std::byte> program, std::span<const std::string> names,
+                  std::span<Extracted> results) {
+  std::vector<std::byte> part;
+  try {
+    on_large_stack([&] { part = part_of(program, names); });
+  } catch (...) {
+    results.front().failure = std::current_exception();
+    return;
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    try {
+      results[i].air = extract_kernel(part, names[i]);
+    } catch (...) {
+      results[i].failure = std::current_exception();
+      return;  // of the kernels behind it nobody hears
+    }
+  }
 }
 
 }  // namespace
@@ -313,6 +282,35 @@ std::vector<std::byte> extract_kernel(std::span<const std::byte> program, const 
     throw CompileError((where + ": error: kernel '" + name + "': " + error.what() + "\n" + line).str());
   }
   return air;
+}
+
+std::vector<std::vector<std::byte>> extract_kernels(std::span<const std::byte> program,
+                                                    std::span<const std::string> names) {
+  // To read a program takes as long as it is, whatever is needed of it: one of 700 kernels 0.07 s, as long as to
+  // optimise one of them.
+  constexpr std::size_t kPart = 16;
+  std::vector<Extracted> results(names.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t begin = next.fetch_add(kPart); begin < names.size(); begin = next.fetch_add(kPart)) {
+      const std::size_t count = std::min(kPart, names.size() - begin);
+      extract_part(program, names.subspan(begin, count), std::span(results).subspan(begin, count));
+    }
+  };
+  {
+    const std::size_t parts = (names.size() + kPart - 1) / kPart;
+    std::vector<std::jthread> helpers;
+    for (std::size_t i = 1; i < std::min<std::size_t>(std::thread::hardware_concurrency(), parts); ++i) {
+      helpers.emplace_back(work);
+    }
+    work();
+  }
+  std::vector<std::vector<std::byte>> modules;
+  for (Extracted& result : results) {
+    if (result.failure) std::rethrow_exception(result.failure);
+    modules.push_back(std::move(result.air));
+  }
+  return modules;
 }
 
 }  // namespace anymps::metal::frontend

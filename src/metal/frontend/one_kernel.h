@@ -12,4 +12,9 @@ namespace anymps::metal::frontend {
 // run, and for what takes too much time or memory.
 std::vector<std::byte> extract_kernel(std::span<const std::byte> program, const std::string& name);
 
+// Of many, on all cores: faster than one after the other, as the program is not read whole for each. Throws what
+// extract_kernel() throws for the first that fails.
+std::vector<std::vector<std::byte>> extract_kernels(std::span<const std::byte> program,
+                                                    std::span<const std::string> names);
+
 }  // namespace anymps::metal::frontend

@@ -92,4 +92,9 @@ std::vector<std::byte> Program::air_of(const std::string& kernel) const {
   return {air.bytes().begin(), air.bytes().end()};
 }
 
+std::vector<std::vector<std::byte>> Program::air_of(std::span<const std::string> kernels) const {
+  const gpu::Blob program = compiled();
+  return extract_kernels(unpack(program.bytes()).module, kernels);
+}
+
 }  // namespace anymps::metal::frontend

@@ -24,6 +24,7 @@
 #include "metal/frontend/kernels.h"
 #include "metal/frontend/large_stack.h"
 #include "metal/frontend/limits.h"
+#include "metal/frontend/passes.h"
 #include "metal/frontend/precompiled.h"
 #include "metal/frontend/refusals.h"
 
@@ -100,6 +101,7 @@ CompiledSource compile_with(llvm::StringRef source, const SourceOptions& options
   if (llvm::verifyModule(*action.module, &stream)) {
     throw std::logic_error("the compiler made a module that is not valid: " + out);
   }
+  Passes(*action.module).promote(*action.module);
   llvm::WriteBitcodeToFile(*action.module, stream);
   stream.flush();
   const auto* begin = reinterpret_cast<const std::byte*>(out.data());
