@@ -87,7 +87,7 @@ def attach() -> None:
     _profiler.attach()
     atexit.register(module.drain_autograd_thread)
     if os.environ.get("ANYMPS_RUN"):
-        from anymps import _recorder
+        from anymps import _recorder, _waits
 
         module.trace_fact("device", module.device_name())
         module.trace_fact("torch", torch.__version__)
@@ -100,6 +100,7 @@ def attach() -> None:
                 module.trace_fact("limit", str(limit))
         module.trace_fact("recommended", str(torch.mps.recommended_max_memory()))
         _recorder.install()
+        _waits.install(module)
         if module.checking():
             from anymps import _check
 

@@ -13,6 +13,9 @@
 #include "backend/generator.h"
 #include "backend/memory.h"
 #include "backend/refused_operators.h"
+#include "backend/synchronize.h"
+#include "backend/waiting_operators.h"
+#include "backend/waits.h"
 #include "backend/widening.h"
 
 namespace anymps::backend {
@@ -42,7 +45,7 @@ bool may_be_on_cpu(std::string_view operator_name, std::string_view argument) {
 }  // namespace
 
 struct AliasKernel::Facts {
-  explicit Facts(std::string_view name) : widening(name) {}
+  explicit Facts(std::string_view name) : widening(name), waiting(name) {}
 
   bool writes_arguments = false;
   std::vector<bool> is_generator;
@@ -50,6 +53,7 @@ struct AliasKernel::Facts {
   std::optional<std::size_t> dtype_argument;
   RefusalList refusals;
   Widening widening;
+  WaitingOperator waiting;
 };
 
 AliasKernel::AliasKernel(AliasTarget target, DeviceCheck check) : target_(target), check_(check) {}
@@ -147,6 +151,10 @@ void AliasKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
   }
   if (!facts.refusals.empty()) facts.refusals.check(sources, alias.has_cpu_argument());
   if (alias.has_cpu_argument() && check_ != DeviceCheck::kNone) check_devices(check_, facts.may_be_on_cpu, sources);
+  if (const char* wait = facts.waiting.wait_of(sources)) {
+    DeviceWork::given();  // it counts or compares first
+    synchronize(wait);
+  }
   {
     RouteScope route;
     c10::impl::ExcludeDispatchKeyGuard no_cpu_autocast(c10::DispatchKey::AutocastCPU);

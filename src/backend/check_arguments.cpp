@@ -68,8 +68,6 @@ void check_sizes(const at::RecordFunction& function, const Matrices& matrices) {
 enum class Look {
   kNothing,
   kMatrices,
-  kCountOfResult,  // the host waits for how large the result is
-  kMask,           // as that, where an index is a mask
   kConversion,
 };
 
@@ -83,11 +81,6 @@ Shape shape_of_interest(std::string_view name) {
   if (name == "addmm" || name == "baddbmm") return {Look::kMatrices, {1, 2, false}};
   if (name == "linear") return {Look::kMatrices, {0, 2, true}};
   if (name == "scaled_dot_product_attention") return {Look::kMatrices, {0, 3, false}};
-  if (name == "nonzero" || name == "masked_select" || name == "_unique2" || name == "unique_dim" ||
-      name == "unique_consecutive") {
-    return {Look::kCountOfResult, {}};
-  }
-  if (name == "index" || name == "index_put_" || name == "_index_put_impl_") return {Look::kMask, {}};
   if (name == "_to_copy") return {Look::kConversion, {}};
   return {};
 }
@@ -112,36 +105,6 @@ const Interest& interest_of(const at::RecordFunction& function) {
   return found->second;
 }
 
-bool is_mask(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.is_mps() &&
-         (tensor.scalar_type() == c10::kBool || tensor.scalar_type() == c10::kByte);
-}
-
-bool has_mask(const c10::IValue& indices) {
-  if (indices.isTensorList()) {
-    for (const at::Tensor& index : indices.toTensorVector()) {
-      if (is_mask(index)) return true;
-    }
-  } else if (indices.isList()) {
-    for (const c10::IValue& index : indices.toListRef()) {
-      if (index.isTensor() && is_mask(index.toTensor())) return true;
-    }
-  }
-  return false;
-}
-
-// A number of the host's is filled in where the mask is set, which needs no count. One that Python writes as a number
-// is put on the device first.
-bool is_filled_in(Inputs inputs) {
-  const at::Tensor* value = tensor_at(inputs, 2);
-  const bool accumulates = inputs.size() > 3 && inputs[3].isBool() && inputs[3].toBool();
-  return value != nullptr && value->is_cpu() && value->numel() == 1 && !accumulates;
-}
-
-bool counts_mask(Inputs inputs) {
-  return inputs.size() > 1 && device_tensor_at(inputs, 0) != nullptr && has_mask(inputs[1]) && !is_filled_in(inputs);
-}
-
 void note_conversion(Inputs inputs) {
   const at::Tensor* from = tensor_at(inputs, 0);
   if (from == nullptr || !from->is_cpu() || inputs.size() < 2 || !inputs[1].isInt()) return;
@@ -162,12 +125,6 @@ void check_arguments(const at::RecordFunction& function) {
       break;
     case Look::kMatrices:
       check_sizes(function, interest.shape.matrices);
-      break;
-    case Look::kCountOfResult:
-      if (device_tensor_at(inputs, 0) != nullptr) note_wait("nonzero");
-      break;
-    case Look::kMask:
-      if (counts_mask(inputs)) note_wait("mask");
       break;
     case Look::kConversion:
       note_conversion(inputs);

@@ -1,5 +1,4 @@
-// What the arguments of an operator call tell before it runs: shapes, layouts and types that go wrong on a Mac, and
-// operators whose result the host has to wait for.
+// What the arguments of an operator call tell before it runs: shapes, layouts and types that go wrong on a Mac.
 #pragma once
 
 namespace at {

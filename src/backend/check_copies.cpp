@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "backend/check.h"
-#include "backend/check_watch.h"
 #include "backend/memory.h"
 
 namespace anymps::backend {
@@ -119,7 +118,6 @@ void check_to_host(const at::Tensor& target, bool non_blocking) {
 }  // namespace
 
 void check_copy(const at::Tensor& target, const at::Tensor& source, bool non_blocking) {
-  if (target.is_cpu() && !non_blocking) note_idle();
   if (unchecked != 0) return;
   if (target.is_mps() && source.is_cpu()) check_to_device(source, non_blocking);
   if (target.is_cpu() && source.is_mps()) check_to_host(target, non_blocking);

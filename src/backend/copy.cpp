@@ -9,6 +9,7 @@
 #include "backend/profile_log.h"
 #include "backend/registration.h"
 #include "backend/synchronize.h"
+#include "backend/waits.h"
 #include "gpu/trace.h"
 
 namespace anymps::backend {
@@ -36,6 +37,7 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking)
     c10::impl::ExcludeDispatchKeyGuard no_cpu_autocast(c10::DispatchKey::AutocastCPU);
     target.copy_(from);
   }
+  if (!self.is_mps() && !non_blocking) DeviceWork::done();
   if (began != 0) profile_copy(self, source, non_blocking, gpu::Trace::now_ns() - began);
   if (checking()) check_copy(self, source, non_blocking);
   return self;

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "backend/check.h"
-#include "backend/check_watch.h"
 #include "backend/memory.h"
 #include "backend/profile_log.h"
+#include "backend/waits.h"
 #include "gpu/probes.h"
 #include "gpu/trace.h"
 
@@ -127,7 +127,7 @@ void RouteScope::begin_span() noexcept {
 
 void RouteScope::end_span() noexcept {
   const std::uint64_t began = std::exchange(began_ns_, 0);
-  if (checking()) note_device_time(gpu::Trace::now_ns() - began);
+  if (checking()) DeviceWork::took(gpu::Trace::now_ns() - began);
   if (profile_logging()) profile_operation(gpu::Trace::now_ns() - began);
   gpu::Trace* trace = everything_wanted() ? gpu::Trace::current() : nullptr;
   if (trace != nullptr) {

@@ -15,11 +15,11 @@
 #include "backend/argument_tensors.h"
 #include "backend/call_site.h"
 #include "backend/check.h"
-#include "backend/check_watch.h"
 #include "backend/mps_log.h"
 #include "backend/other_release.h"
 #include "backend/profile_log.h"
 #include "backend/registration.h"
+#include "backend/waits.h"
 #include "gpu/trace.h"
 
 namespace anymps::backend {

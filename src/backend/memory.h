@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "backend/backward_thread.h"
+#include "backend/waits.h"
 #include "gpu/byte_count.h"
 #include "gpu/trace.h"
 
@@ -42,7 +43,9 @@ class RouteScope {
     if (depth_++ == 0 && gpu::Trace::detailed()) begin_span();
   }
   ~RouteScope() {
-    if (--depth_ == 0 && began_ns_ != 0) end_span();
+    if (--depth_ != 0) return;
+    DeviceWork::given();
+    if (began_ns_ != 0) end_span();
   }
   RouteScope(const RouteScope&) = delete;
   RouteScope& operator=(const RouteScope&) = delete;

@@ -12,6 +12,7 @@
 #include "backend/check.h"
 #include "backend/check_copies.h"
 #include "backend/check_watch.h"
+#include "backend/waits.h"
 
 namespace anymps::backend {
 namespace {

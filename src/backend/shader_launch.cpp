@@ -9,6 +9,7 @@
 #include "backend/memory.h"
 #include "backend/metal_capture.h"
 #include "backend/metal_door.h"
+#include "backend/waits.h"
 #include "gpu/device.h"
 #include "gpu/trace.h"
 
@@ -66,6 +67,7 @@ void run(const PipelineHandle& state, Encoding& current, const metal::Size& thre
   } catch (const std::exception& error) {
     TORCH_CHECK(false, error.what());
   }
+  DeviceWork::given();
   if (began_ns != 0) {
     note_shader(pipeline.signature().kernel, std::uint64_t{threads[0]} * threads[1] * threads[2], began_ns);
   }

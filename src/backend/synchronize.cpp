@@ -2,21 +2,17 @@
 
 #include <c10/util/Exception.h>
 
-#include "backend/call_site.h"
 #include "backend/check.h"
 #include "backend/check_watch.h"
 #include "backend/mps_log.h"
+#include "backend/waits.h"
 #include "gpu/device.h"
-#include "gpu/trace.h"
 
 namespace anymps::backend {
 
 void synchronize(const char* what) {
-  if (checking()) {
-    note_wait(what);
-  } else if (auto* trace = gpu::Trace::current()) {
-    trace->record(gpu::TraceKind::kSync, trace->intern(what), trace->intern(call_site()));
-  }
+  if (checking()) note_waiting_lines();
+  note_wait(what);
   if (logs(LogLevel::kWaits)) log_wait(what);
   if (auto error = gpu::take_device_error()) {
     static thread_local gpu::DeviceError kept;  // SourceLocation points into it

@@ -3,7 +3,7 @@
 
 namespace anymps::backend {
 
-// Notes the wait in the trace under `what`, and throws what kernels left behind (AcceleratorError).
+// Notes the wait under `what` (waits.h), and throws what kernels left behind (AcceleratorError).
 void synchronize(const char* what);
 
 }  // namespace anymps::backend

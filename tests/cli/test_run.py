@@ -159,3 +159,52 @@ def test_a_loop_without_an_optimiser_marks_its_own_steps(call, tmp_path):
 def test_marks_do_nothing_outside_of_a_run(environment):
     script = "import sys, anymps; anymps.step(); anymps.epoch(); assert 'anymps._C' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], env=environment | {"ANYMPS": "0"}, check=True, timeout=60)
+
+
+WAITS = """
+import torch
+x = torch.randn(16, 8, device="mps")
+parameter = torch.nn.Parameter(x.clone())
+optimizer = torch.optim.SGD([parameter], lr=0.1)
+for _ in range(12):
+    loss = parameter.square().mean()
+    loss.backward()
+    optimizer.step()
+    loss.detach().cpu()
+    loss.detach().cpu()  # nothing to wait for
+    (loss * 2).tolist()
+    text = f"{loss * 3:.3f}"
+    rows = (x > 0).nonzero()
+    kept = x[x > 0]
+    values = torch.unique(x.round())
+    chosen = torch.masked_select(x, x > 1)
+    same = torch.equal(x, x + 1)
+    text = str(x * 2)
+    if loss > 1e9:
+        break
+"""
+
+
+def test_a_wait_is_the_same_to_run_and_to_check(call, tmp_path):
+    (tmp_path / "waits.py").write_text(WAITS)
+    assert call("run", "--json", "run.json", "waits.py").returncode == 0
+    call("check", "--fail-on", "never", "--json", "check.json", "waits.py")
+    ran = json.loads((tmp_path / "run.json").read_text())["run"]["synchronisations"]
+    by_run = {int(row["site"].rpartition(":")[2]): (row["name"], row["count"]) for row in ran}
+    checked = json.loads((tmp_path / "check.json").read_text())["findings"]
+    waits = [finding for finding in checked if finding["rule"] == "synchronisation"]
+    by_check = {finding["line"]: (finding["subject"], finding["count"]) for finding in waits}
+    assert by_run == by_check
+    kinds = (
+        "copy to cpu",
+        "copy to cpu",
+        "item",
+        "nonzero",
+        "mask",
+        "unique",
+        "masked_select",
+        "equal",
+        "print",
+        "item",
+    )
+    assert [by_run[line] for line in sorted(by_run)] == [(kind, 12) for kind in kinds]

@@ -23,7 +23,7 @@ for _ in range(3):
         loss.backward()
     kernel(slow)
     for _ in range(5):
-        loss.item()  # a planted wait
+        (loss + 1).item()  # a planted wait
 print("done")
 """
 

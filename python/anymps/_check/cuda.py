@@ -6,7 +6,7 @@ import inspect
 
 import torch
 
-from anymps._check._wrap import called_by_torch, wrap
+from anymps._wrap import called_by_torch, wrap
 
 # They answer truly where there is no CUDA, or are meant to be called everywhere.
 _HARMLESS = {

@@ -8,7 +8,7 @@ import weakref
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from anymps._check._wrap import wrap, wrap_backward
+from anymps._wrap import wrap, wrap_backward
 
 
 class _Scaled:

@@ -13,7 +13,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from anymps._check import lmdb_opened
-from anymps._check._wrap import wrap
+from anymps._wrap import wrap
 
 # More need not be looked at: a dataset of this size has no part that cannot be pickled behind it, or has it in front.
 _MOST_PICKLED = 64 << 20

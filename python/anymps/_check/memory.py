@@ -6,7 +6,7 @@ import os
 
 import torch
 
-from anymps._check._wrap import wrap
+from anymps._wrap import wrap
 
 _HIGH = "PYTORCH_MPS_HIGH_WATERMARK_RATIO"
 _LOW = "PYTORCH_MPS_LOW_WATERMARK_RATIO"

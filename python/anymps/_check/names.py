@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from anymps._check._wrap import wrap
+from anymps._wrap import wrap
 
 
 def install(module) -> None:

@@ -24,6 +24,19 @@ def wrap(owner: Any, name: str, around: Callable) -> None:
     setattr(owner, name, wrapper)
 
 
+def between(begin: Callable[[], None], end: Callable[[], None]) -> Callable:
+    """For `wrap`: the call, with something before and after it."""
+
+    def around(original, *args, **kwargs):
+        begin()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            end()
+
+    return around
+
+
 def wrap_backward(around: Callable) -> None:
     """The function behind backward() and torch.autograd.grad(). Both modules hold its name."""
     wrap(torch.autograd.graph, "_engine_run_backward", around)
