@@ -47,8 +47,9 @@ bool of_release(const std::string& version, bool arrived, Histories& found) {
     return false;
   }
   for (const gpu::OperatorHistory& one : gpu::operator_histories()) {
-    const bool wanted = arrived ? gpu::runs_on_mps(one.in(*release)) && !gpu::runs_on_mps(one.in(*before))
-                                : one.in(*release) == gpu::OperatorRoute::kRefused;
+    const gpu::OperatorRoute route = gpu::route_with_parts(one, *release);
+    const bool wanted = arrived ? gpu::runs_on_mps(route) && !gpu::runs_on_mps(gpu::route_with_parts(one, *before))
+                                : route == gpu::OperatorRoute::kRefused;
     if (wanted) found.push_back(one);
   }
   return true;
@@ -69,7 +70,8 @@ int coverage(const CoverageOptions& options) {
 
 constexpr const char* kCoverageHelp =
     R"text(Names may be written as in programs: torch.linalg.svd, aten::add.Tensor, nn.functional.gelu. A name without overload stands
-for all of them. "made of other operators": it runs where these run.
+for all of them. "made of other operators": it runs where these run; those that are missing somewhere are named, as far as PyTorch's own
+samples call them.
 
 Examples:
   anymps coverage torch.linalg.eigh

@@ -1,6 +1,7 @@
 #include "gpu/operator_history.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace anymps::gpu {
 namespace {
@@ -11,6 +12,10 @@ constexpr TorchRelease kReleases[] = {
 
 constexpr OperatorHistory kOperatorHistories[] = {
 #include "operator_routes.inc"
+};
+
+constexpr CompositePart kCompositeParts[] = {
+#include "composite_parts.inc"
 };
 
 std::string_view without_overload(std::string_view name) { return name.substr(0, name.find('.')); }
@@ -44,6 +49,24 @@ std::span<const OperatorHistory> operator_histories() { return kOperatorHistorie
 const OperatorHistory* operator_history(std::string_view name) {
   const auto* const found = std::ranges::lower_bound(kOperatorHistories, name, {}, &OperatorHistory::name);
   return found != std::end(kOperatorHistories) && found->name == name ? found : nullptr;
+}
+
+std::vector<CompositePart> lacking_parts_of(std::string_view composite) {
+  std::vector<CompositePart> found;
+  std::ranges::copy_if(kCompositeParts, std::back_inserter(found),
+                       [&](const CompositePart& part) { return part.composite == composite; });
+  return found;
+}
+
+OperatorRoute route_with_parts(const OperatorHistory& history, std::size_t release) {
+  const OperatorRoute own = history.in(release);
+  if (own != OperatorRoute::kComposite) return own;
+  const auto is_refused = [&](const CompositePart& part) {
+    const OperatorHistory* of_part = operator_history(part.part);
+    return part.in_all_calls && of_part != nullptr && of_part->in(release) == OperatorRoute::kRefused;
+  };
+  return std::ranges::any_of(lacking_parts_of(without_overload(history.name)), is_refused) ? OperatorRoute::kRefused
+                                                                                           : own;
 }
 
 std::vector<OperatorHistory> overloads_of(std::string_view name) {

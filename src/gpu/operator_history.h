@@ -30,6 +30,13 @@ struct OperatorHistory {
   OperatorRoute in(std::size_t release) const { return static_cast<OperatorRoute>(routes[release]); }
 };
 
+// A part of an operator that is made of others, where some release has no kernel for the part.
+struct CompositePart {
+  std::string_view composite;  // without overload
+  std::string_view part;       // the name of an OperatorHistory
+  bool in_all_calls;           // that were seen: PyTorch's own samples
+};
+
 struct TorchRelease {
   std::string_view version;  // "2.7.0"
   std::string_view commit;   // of PyTorch's repository, as its errors quote it
@@ -46,6 +53,12 @@ std::optional<std::size_t> torch_release_before(std::string_view version);
 // All operators, by name; and the one of this name, or null.
 std::span<const OperatorHistory> operator_histories();
 const OperatorHistory* operator_history(std::string_view name);
+
+// What is known to be missing of a composite, by its name without overload (data/coverage/composites.tsv).
+std::vector<CompositePart> lacking_parts_of(std::string_view composite);
+
+// As OperatorHistory::in(), but a composite is refused where a part is that all its calls need.
+OperatorRoute route_with_parts(const OperatorHistory& history, std::size_t release);
 
 // The name itself, or all overloads of a name without one.
 std::vector<OperatorHistory> overloads_of(std::string_view name);

@@ -66,6 +66,25 @@ std::string nearest_operator(std::string_view written) {
   return std::string(nearest->name.substr(0, nearest->name.find('.')));
 }
 
+namespace {
+
+// Of a composite, the parts that were missing while it was one: "; it calls _linalg_eigvals: refused in all of ..."
+std::string parts_told(const gpu::OperatorHistory& history) {
+  std::string text;
+  for (const gpu::CompositePart& part : gpu::lacking_parts_of(history.name.substr(0, history.name.find('.')))) {
+    const gpu::OperatorHistory* own = gpu::operator_history(part.part);
+    bool missing = false;
+    for (std::size_t i = 0; own != nullptr && i < gpu::torch_releases().size(); ++i) {
+      missing |= history.in(i) == OperatorRoute::kComposite && !gpu::runs_on_mps(own->in(i));
+    }
+    if (missing)
+      text += fmt::format("; {} {}: {}", part.in_all_calls ? "it calls" : "some calls use", part.part, told(*own));
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string told(const gpu::OperatorHistory& history) {
   const auto releases = gpu::torch_releases();
   std::string text;
@@ -93,7 +112,8 @@ std::string coverage_screen(std::span<const gpu::OperatorHistory> operators) {
   std::size_t width = 0;
   for (const gpu::OperatorHistory& one : operators) width = std::max(width, one.name.size());
   std::string text;
-  for (const gpu::OperatorHistory& one : operators) text += fmt::format("{:<{}}  {}\n", one.name, width, told(one));
+  for (const gpu::OperatorHistory& one : operators)
+    text += fmt::format("{:<{}}  {}{}\n", one.name, width, told(one), parts_told(one));
   return text;
 }
 
@@ -103,7 +123,7 @@ nlohmann::json coverage_to_json(std::span<const gpu::OperatorHistory> operators)
   for (const gpu::OperatorHistory& one : operators) {
     nlohmann::json& routes = by_name[std::string(one.name)];
     for (std::size_t i = 0; i < releases.size(); ++i)
-      routes[std::string(releases[i].version)] = route_text(one.in(i)).name;
+      routes[std::string(releases[i].version)] = route_text(gpu::route_with_parts(one, i)).name;
   }
   nlohmann::json versions = nlohmann::json::array();
   for (const gpu::TorchRelease& release : releases) versions.push_back(release.version);

@@ -24,9 +24,9 @@ std::string nearest_operator(std::string_view written);
 // "refused in 2.7.0 to 2.8.0, a kernel of its own since 2.9.0"
 std::string told(const gpu::OperatorHistory& history);
 
-// A line for each.
+// A line for each, with the parts of composites that are missing somewhere.
 std::string coverage_screen(std::span<const gpu::OperatorHistory> operators);
-// {"version", "releases", "operators": {NAME: {RELEASE: ROUTE}}}
+// {"version", "releases", "operators": {NAME: {RELEASE: ROUTE}}}; a composite is refused where a part of it always is.
 nlohmann::json coverage_to_json(std::span<const gpu::OperatorHistory> operators);
 
 }  // namespace anymps::lab

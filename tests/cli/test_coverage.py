@@ -63,3 +63,13 @@ def test_no_such_release(call):
     answer = call("run", "--as-torch", "3.1", "script.py")
     assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
     assert "no release of PyTorch `3.1` is known; there are 2.7.0, " in answer.stderr
+
+
+def test_a_composite_whose_part_is_refused(call):
+    (row, _) = call("coverage", "torch.linalg.eigvals").stdout.splitlines()
+    assert row.endswith("; it calls _linalg_eigvals: refused in all of 2.7.0 to 2.15.0")
+    assert "some calls use _linalg_svd: refused in 2.7.0 to 2.13.0" in call("coverage", "linalg.norm").stdout
+    lacking = json.loads(call("coverage", "--lacking", "2.8", "--json").stdout)["operators"]
+    assert lacking["linalg_eigvals"]["2.13.0"] == "refused"
+    assert (lacking["max_pool3d"]["2.8.0"], lacking["max_pool3d"]["2.9.0"]) == ("refused", "composite")
+    assert "linalg_norm" not in lacking  # which most calls of do without
