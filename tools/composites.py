@@ -8,6 +8,7 @@ How an operator is made of others is that of the installed release.
 """
 
 import collections
+import contextlib
 import os
 import pathlib
 import sys
@@ -63,10 +64,9 @@ def parts_of(operator, function, name: str, known: Known) -> tuple[collections.C
         if samples == MOST_SAMPLES:
             break
         with torch.no_grad(), torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
-            try:
+            # A sample that MPS refuses for another reason tells as far as it came.
+            with contextlib.suppress(Exception):
                 function(sample.input, *sample.args, **sample.kwargs)
-            except Exception:  # a sample that MPS refuses for another reason tells as far as it came
-                pass
         own = [event for event in profile.events() if event.name == f"aten::{name}"]
         if not own:
             continue  # Python made it of others: it is not this operator
@@ -93,7 +93,7 @@ def main() -> None:
                 called, of = rows.get((name, part), (0, 0))
                 rows[name, part] = (called + count, of + samples)
     lines = [
-        "# Operators that are made of others, and of these the ones that some release of PyTorch has no MPS kernel for.",
+        "# Operators that are made of others, and of these the ones that some release has no MPS kernel for.",
         f"# From the samples of PyTorch {torch.__version__.partition('+')[0]}'s OpInfo; by tools/composites.py.",
         "operator\tpart\tcalls",
     ]

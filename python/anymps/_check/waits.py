@@ -1,4 +1,4 @@
-"""What the check leaves to Python of waits and copies: the line of a backward pass, copies that a program cannot help."""
+"""The line of a backward pass, and copies that a program cannot help."""
 
 from __future__ import annotations
 
