@@ -25,10 +25,13 @@ REFUSAL = "NotImplementedError: The operator 'aten::x' is not currently implemen
     ],
 )
 def test_a_failure_is_told_apart(text, outcome):
-    assert run.outcome_of("kornia", "tests.test_x::test_y", text, []) == outcome
-    known = [("kornia", re.compile("test_y"))]
-    assert run.outcome_of("kornia", "tests.test_x::test_y", text, known) == "theirs"
-    assert run.outcome_of("timm", "tests.test_x::test_y", text, known) == outcome
+    assert run.outcome_of("kornia", "tests.test_x::test_y", f"E   {text}", []) == outcome
+    known = [run.Known("kornia", re.compile("test_y"), re.compile(r"x\.py:\d+: "))]
+    report = f"    on MPS device\nE   {text}\nkornia/x.py:7: SomeError"
+    assert run.outcome_of("kornia", "tests.test_x::test_y", report, known) == "theirs"
+    assert run.outcome_of("kornia", "tests.test_x::test_y", report.replace("x.py", "y.py"), known) == outcome
+    assert run.outcome_of("kornia", "tests.test_x::test_z", report, known) == outcome
+    assert run.outcome_of("timm", "tests.test_x::test_y", report, known) == outcome
 
 
 def test_a_suite_is_run_and_counted(tmp_path):
