@@ -39,6 +39,7 @@ DOWNLOAD = re.compile(
 )
 PACKAGE = re.compile(
     r"ModuleNotFoundError|ImportError while importing test module|not found in `markers` configuration|"
+    r"library but it was not found in your environment|"
     r"Couldn't load custom C\+\+ ops"  # torchvision of another build than torch
 )
 CUT = re.compile(r"full report in element text|^collection failure$")
