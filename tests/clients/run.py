@@ -30,7 +30,7 @@ HERE = Path(__file__).resolve().parent
 REFUSED = re.compile(
     r"not currently implemented for the MPS device|MPS framework doesn't support float64|"
     r"not (?:yet |currently )?(?:supported|implemented) (?:on|for|in) (?:the )?MPS|MPS backend (?:is|does)|"
-    r"Undefined type Float8",
+    r"for MPS does not support|does not support \w+ on MPS|Undefined type Float8",
     re.IGNORECASE,
 )
 DOWNLOAD = re.compile(
