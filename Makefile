@@ -183,8 +183,8 @@ CLIENTS ?=
 CLIENT_PACKAGES := lightning-utilities torchmetrics tqdm 'kornia_rs<0.2' einops 'huggingface_hub<2' 'tokenizers<0.24' \
   'transformers<6' accelerate datasets pyarrow dill multiprocess xxhash regex requests urllib3 charset-normalizer certifi \
   idna httpx httpcore anyio h11 hf-xet typer shellingham rich markdown-it-py mdurl annotated-doc parameterized psutil \
-  scikit-learn scipy joblib threadpoolctl narwhals tabulate pandas python-dateutil six aiohttp click cloudpickle \
-  tensorboardX importlib_metadata zipp cachier portalocker watchdog statsmodels patsy permetrics properscoring fairlearn \
+  'scikit-learn<1.8' scipy joblib threadpoolctl narwhals tabulate pandas python-dateutil six aiohttp click cloudpickle \
+  tensorboardX importlib_metadata zipp cachier portalocker watchdog statsmodels patsy permetrics==2.0.0 properscoring fairlearn \
   pytest-timeout pytest-rerunfailures pytest-asyncio
 build/clients/.ready: Makefile $(VENV)/.ready
 	$(PIP) install -q --target build/clients $(CLIENT_PACKAGES) --no-deps
