@@ -120,9 +120,7 @@ def read_report(client: Client, report: Path, known: list[Known]) -> Result:
     return result
 
 
-def run(
-    client: Client, root: Path, limit_s: int, known: list[Known], reports: Path | None = None
-) -> Result:
+def run(client: Client, root: Path, limit_s: int, known: list[Known], reports: Path | None = None) -> Result:
     folder = root.resolve() / client.folder
     paths = [str(folder / client.path), str(HERE / "plugins"), os.environ.get("PYTHONPATH", "")]
     path = os.pathsep.join(filter(None, paths))

@@ -37,11 +37,12 @@ def test_a_failure_is_told_apart(text, outcome):
 def test_a_suite_is_run_and_counted(tmp_path):
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "test_it.py").write_text(
-        "import pytest\ndef test_good(): pass\n@pytest.mark.skip\ndef test_skipped(): pass\n"
+        "import os\nimport pytest\ndef test_good(): assert os.environ['LIB_DEVICE'] == 'mps'\n@pytest.mark.skip\ndef test_skipped(): pass\n"
         f"def test_refused(): raise NotImplementedError({REFUSAL!r})\ndef test_bad(): assert 1 == 2\n"
     )
-    result = run.run(run.Client("lib", "lib", ".", ".", "test_it.py"), tmp_path, 60, [])
+    result = run.run(run.Client("lib", "lib", ".", ".", "test_it.py", "LIB_DEVICE=mps"), tmp_path, 60, [], tmp_path)
     assert dict(result.counts) == {"passed": 1, "skipped": 1, "refused": 1, "ours": 1}
+    assert (tmp_path / "lib.xml").exists()
     assert "| lib | 1 | 1 | 1 | 0 | 0 | 0 | 1 |" in run.table_of([result])
 
 
