@@ -37,7 +37,8 @@ def test_a_failure_is_told_apart(text, outcome):
 def test_a_suite_is_run_and_counted(tmp_path):
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "test_it.py").write_text(
-        "import os\nimport pytest\ndef test_good(): assert os.environ['LIB_DEVICE'] == 'mps'\n@pytest.mark.skip\ndef test_skipped(): pass\n"
+        "import os\nimport pytest\ndef test_good(): assert os.environ['LIB_DEVICE'] == 'mps'\n"
+        "@pytest.mark.skip\ndef test_skipped(): pass\n"
         f"def test_refused(): raise NotImplementedError({REFUSAL!r})\ndef test_bad(): assert 1 == 2\n"
     )
     result = run.run(run.Client("lib", "lib", ".", ".", "test_it.py", "LIB_DEVICE=mps"), tmp_path, 60, [], tmp_path)
