@@ -180,16 +180,20 @@ test-full: test build/registry/.ready ## the above, every genuine kernel, PyTorc
 
 # Other people's suites, by path: CLIENTS=folder with checkouts of them. What they need beside torch, without torch itself.
 CLIENTS ?=
-CLIENT_PACKAGES := lightning-utilities torchmetrics tqdm kornia_rs einops huggingface_hub tokenizers regex requests \
-  parameterized psutil scikit-learn scipy tabulate pandas hf-xet httpx aiohttp click cloudpickle tensorboardX \
-  pytest-timeout pytest-rerunfailures
+CLIENT_PACKAGES := lightning-utilities torchmetrics tqdm 'kornia_rs<0.2' einops 'huggingface_hub<2' 'tokenizers<0.24' \
+  'transformers<6' accelerate datasets pyarrow dill multiprocess xxhash regex requests urllib3 charset-normalizer certifi \
+  idna httpx httpcore anyio h11 hf-xet typer shellingham rich markdown-it-py mdurl annotated-doc parameterized psutil \
+  'scikit-learn<1.8' scipy joblib threadpoolctl narwhals tabulate pandas python-dateutil six aiohttp click cloudpickle \
+  tensorboardX importlib_metadata zipp cachier portalocker watchdog statsmodels patsy permetrics==2.0.0 properscoring fairlearn \
+  pytest-timeout pytest-rerunfailures pytest-asyncio
 build/clients/.ready: Makefile $(VENV)/.ready
 	$(PIP) install -q --target build/clients $(CLIENT_PACKAGES) --no-deps
 	@touch $@
 
 test-clients: build/.installed build/clients/.ready ## other people's test suites on mps (CLIENTS=folder with checkouts)
 	@[ -n "$(CLIENTS)" ] || { echo "make test-clients CLIENTS=folder: name a folder with checkouts of the libraries"; exit 2; }
-	PYTHONPATH=$(CURDIR)/build/clients $(CURDIR)/$(VENV)/bin/python tests/clients/run.py $(abspath $(CLIENTS)) --table build/clients.md
+	PATH="$(CURDIR)/build/clients/bin:$(CURDIR)/$(VENV)/bin:$$PATH" PYTHONPATH=$(CURDIR)/build/clients \
+	  $(CURDIR)/$(VENV)/bin/python tests/clients/run.py $(abspath $(CLIENTS)) --table build/clients.md --reports build/clients-reports
 
 bench: build/.installed build/genuine/.ready ## mps against cpu, in one run
 	$(VENV)/bin/python bench/run.py
