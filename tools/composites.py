@@ -63,10 +63,10 @@ def parts_of(operator, function, name: str, known: Known) -> tuple[collections.C
     for sample in operator.sample_inputs("mps", torch.float32):
         if samples == MOST_SAMPLES:
             break
-        with torch.no_grad(), torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
-            # A sample that MPS refuses for another reason tells as far as it came.
-            with contextlib.suppress(Exception):
-                function(sample.input, *sample.args, **sample.kwargs)
+        profiled = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
+        # A sample that MPS refuses for another reason tells as far as it came.
+        with torch.no_grad(), profiled as profile, contextlib.suppress(Exception):
+            function(sample.input, *sample.args, **sample.kwargs)
         own = [event for event in profile.events() if event.name == f"aten::{name}"]
         if not own:
             continue  # Python made it of others: it is not this operator

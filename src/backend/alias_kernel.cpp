@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/alias.h"
+#include "backend/argument_tensors.h"
 #include "backend/generator.h"
 #include "backend/memory.h"
 #include "backend/refused_operators.h"
@@ -110,9 +111,9 @@ c10::IValue value_to_cpu(AliasCall& alias, const c10::IValue& value) {
     for (const at::Tensor& tensor : sources) list.push_back(alias.to_cpu(tensor));
     return list;
   }
-  if (value.isOptionalTensorList()) {
-    c10::List<std::optional<at::Tensor>> list;
-    for (const std::optional<at::Tensor> tensor : value.toOptionalTensorList()) {
+  if (const auto tensors = optional_tensors(value)) {
+    OptionalTensors list;
+    for (const std::optional<at::Tensor> tensor : *tensors) {
       list.push_back(tensor ? std::optional<at::Tensor>(alias.to_cpu(*tensor)) : std::nullopt);
     }
     return list;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/alias_kernel.h"
+#include "backend/argument_tensors.h"
 #include "backend/cpu_call.h"
 #include "backend/registration.h"
 #include "gpu/device.h"
@@ -157,7 +158,7 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
       case Family::kEmbeddingBackward:
         break;
       case Family::kIndex:
-        arguments[1] = clamped(arguments[0].toTensor(), arguments[1].toOptionalTensorList());
+        arguments[1] = clamped(arguments[0].toTensor(), optional_tensors(arguments[1]).value());
         break;
       case Family::kIndexSelect:
         arguments[2] = in_range(arguments[2].toTensor(), selected_rows(arguments));
@@ -170,9 +171,8 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
     inner_(op, keys, stack);
   }
 
-  static c10::List<std::optional<at::Tensor>> clamped(const at::Tensor& self,
-                                                      const c10::List<std::optional<at::Tensor>>& indices) {
-    c10::List<std::optional<at::Tensor>> result;
+  static OptionalTensors clamped(const at::Tensor& self, const OptionalTensors& indices) {
+    OptionalTensors result;
     for (std::size_t i = 0; i < indices.size(); ++i) {
       std::optional<at::Tensor> index = indices.get(i);
       if (index && index->defined() && at::isIntegralType(index->scalar_type(), /*includeBool=*/false)) {

@@ -4,7 +4,9 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
+#include <string_view>
 
 #include "gpu/executor.h"
 
@@ -41,5 +43,10 @@ metal::Door& metal_door() {
 
 void validate_launches(bool wanted) { validated.store(wanted); }
 bool launches_are_validated() { return validated.load(); }
+
+bool validation_is_on() {
+  const char* variable = std::getenv("ANYMPS_VALIDATE");
+  return launches_are_validated() || (variable != nullptr && *variable != '\0' && std::string_view(variable) != "0");
+}
 
 }  // namespace anymps::backend

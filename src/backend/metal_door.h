@@ -11,5 +11,7 @@ metal::Door& metal_door();
 // Whether launches from here on are validated, whatever ANYMPS_VALIDATE says.
 void validate_launches(bool wanted);
 bool launches_are_validated();
+// As that, or because ANYMPS_VALIDATE says so.
+bool validation_is_on();
 
 }  // namespace anymps::backend

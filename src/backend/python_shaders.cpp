@@ -10,11 +10,16 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "backend/metal_capture.h"
 #include "backend/metal_door.h"
+#include "backend/passed_numbers.h"
+#include "backend/shader_launch.h"
 
 namespace anymps::backend {
 namespace {
@@ -22,6 +27,36 @@ namespace {
 using at::native::mps::DynamicMetalShaderLibrary;
 using at::native::mps::MetalKernelFunction;
 using at::native::mps::PrecompiledMetalShaderLibrary;
+
+// A kernel, with what it declares.
+struct Kernel {
+  std::shared_ptr<MetalKernelFunction> function;
+  const metal::Signature* signature;  // lives as long as the function
+};
+
+void check_numbers(const Kernel& kernel, unsigned index, const PassedNumbers& passed) {
+  const std::string wrong = mismatch(*kernel.signature, index, passed);
+  if (wrong.empty()) return;
+  TORCH_CHECK_TYPE(!validation_is_on(), wrong);
+  // Under the interpreter's lock.
+  static std::set<std::pair<std::string, unsigned>> told;
+  if (told.emplace(kernel.signature->kernel, index).second && PyErr_WarnEx(PyExc_UserWarning, wrong.c_str(), 1) != 0) {
+    throw py::error_already_set();
+  }
+}
+
+template <typename T>
+constexpr PassedNumbers as_passed(std::size_t count) {
+  if constexpr (std::is_same_v<T, c10::BFloat16>) return {NumberKind::kBfloat, sizeof(T), count};
+  if constexpr (std::is_integral_v<T>) return {NumberKind::kInteger, sizeof(T), count};
+  return {NumberKind::kFloat, sizeof(T), count};
+}
+
+template <typename T>
+void set_numbers(const Kernel& kernel, unsigned index, const std::vector<T>& values) {
+  check_numbers(kernel, index, as_passed<T>(values.size()));
+  kernel.function->setArg(index, values);
+}
 
 // As which type numbers are passed: one for all, or by the argument's index.
 class Casts {
@@ -39,10 +74,10 @@ class Casts {
   }
 
   template <typename T>
-  void set(MetalKernelFunction& kernel, unsigned index, const std::vector<T>& values) const {
+  void set(const Kernel& kernel, unsigned index, const std::vector<T>& values) const {
     const auto found = by_index_.find(index);
     const std::string& type = found != by_index_.end() ? found->second : all_;
-    if (type.empty()) return kernel.setArg(index, values);
+    if (type.empty()) return set_numbers(kernel, index, values);
     if (type == "fp16") return set_as<c10::Half>(kernel, index, values);
     if (type == "bf16") return set_as<c10::BFloat16>(kernel, index, values);
     if (type == "int32") return set_as<std::int32_t>(kernel, index, values);
@@ -54,17 +89,17 @@ class Casts {
 
  private:
   template <typename To, typename From>
-  static void set_as(MetalKernelFunction& kernel, unsigned index, const std::vector<From>& values) {
+  static void set_as(const Kernel& kernel, unsigned index, const std::vector<From>& values) {
     std::vector<To> cast;
     for (const From value : values) cast.push_back(static_cast<To>(value));
-    kernel.setArg(index, cast);
+    set_numbers(kernel, index, cast);
   }
 
   std::string all_;
   std::map<unsigned, std::string> by_index_;
 };
 
-void set_sequence(MetalKernelFunction& kernel, unsigned index, const py::sequence& values, const Casts& casts) {
+void set_sequence(const Kernel& kernel, unsigned index, const py::sequence& values, const Casts& casts) {
   TORCH_CHECK(!values.empty(), "Empty list/tuple can not be an argument to metal kernel");
   const py::object first = values[0];
   if (py::isinstance<py::int_>(first)) {
@@ -76,13 +111,13 @@ void set_sequence(MetalKernelFunction& kernel, unsigned index, const py::sequenc
     for (const at::Tensor& tensor : values.cast<std::vector<at::Tensor>>()) {
       addresses.push_back(at::native::mps::get_tensor_gpu_address(tensor));
     }
-    kernel.setArg(index, addresses);
+    kernel.function->setArg(index, addresses);
   } else {
     TORCH_CHECK(false, "Unexpected argument types");
   }
 }
 
-void set_argument(MetalKernelFunction& kernel, unsigned index, const py::object& value, const Casts& casts) {
+void set_argument(const Kernel& kernel, unsigned index, const py::object& value, const Casts& casts) {
   if (py::isinstance<py::tuple>(value) || py::isinstance<py::list>(value)) {
     set_sequence(kernel, index, py::reinterpret_borrow<py::sequence>(value), casts);
   } else if (py::isinstance<py::float_>(value)) {
@@ -100,16 +135,17 @@ std::optional<std::vector<std::uint64_t>> sizes_from(const py::object& value) {
   return value.cast<std::vector<std::uint64_t>>();
 }
 
-void call(MetalKernelFunction& kernel, const py::args& arguments, const py::object& given_threads,
+void call(const Kernel& called, const py::args& arguments, const py::object& given_threads,
           const py::object& given_group, const py::object& given_casts, const py::object& error_index) {
   auto threads = sizes_from(given_threads);
   const auto group = sizes_from(given_group);
   const Casts casts(given_casts);
+  MetalKernelFunction& kernel = *called.function;
   kernel.startEncoding();
   for (unsigned i = 0; i < arguments.size(); ++i) {
     const py::object argument = arguments[i];
     if (!THPVariable_Check(argument.ptr())) {
-      set_argument(kernel, i, argument, casts);
+      set_argument(called, i, argument, casts);
       continue;
     }
     const at::Tensor& tensor = THPVariable_Unpack(argument.ptr());
@@ -131,7 +167,10 @@ void call(MetalKernelFunction& kernel, const py::args& arguments, const py::obje
 template <typename Library>
 void bind_library(py::module_& module, const char* name) {
   py::class_<Library, std::shared_ptr<Library>>(module, name)
-      .def("__getattr__", [](Library& self, const std::string& kernel) { return self.getKernelFunction(kernel); })
+      .def("__getattr__",
+           [](Library& self, const std::string& kernel) {
+             return Kernel{self.getKernelFunction(kernel), &signature_of(self.getPipelineStateForFunc(kernel))};
+           })
       .def("__dir__", [](Library& self) { return self.getFunctionNames(); });
 }
 
@@ -166,13 +205,15 @@ py::list take_validation_reports() {
 void bind_shaders(py::module_& module) {
   bind_library<DynamicMetalShaderLibrary>(module, "_mps_ShaderLibrary");
   bind_library<PrecompiledMetalShaderLibrary>(module, "_mps_PrecompiledShaderLibrary");
-  py::class_<MetalKernelFunction, std::shared_ptr<MetalKernelFunction>>(module, "_mps_MetalKernel")
+  py::class_<Kernel>(module, "_mps_MetalKernel")
       .def("__call__", &call, py::kw_only(), py::arg("threads") = py::none(), py::arg("group_size") = py::none(),
            py::arg("arg_casts") = py::none(), py::arg("error_buf_idx") = py::none())
-      .def_property_readonly("max_threads_per_threadgroup", &MetalKernelFunction::getMaxThreadsPerThreadgroup)
-      .def_property_readonly("thread_execution_width", &MetalKernelFunction::getThreadExecutionWidth)
+      .def_property_readonly("max_threads_per_threadgroup",
+                             [](const Kernel& self) { return self.function->getMaxThreadsPerThreadgroup(); })
+      .def_property_readonly("thread_execution_width",
+                             [](const Kernel& self) { return self.function->getThreadExecutionWidth(); })
       .def_property_readonly("static_thread_group_memory_length",
-                             &MetalKernelFunction::getStaticThreadGroupMemoryLength);
+                             [](const Kernel& self) { return self.function->getStaticThreadGroupMemoryLength(); });
   module.def("_mps_loadMetalllib", [](const py::bytes& data) {
     const auto view = static_cast<std::string_view>(data);
     return std::make_shared<PrecompiledMetalShaderLibrary>(std::vector<std::uint8_t>(view.begin(), view.end()));

@@ -52,6 +52,8 @@ std::uint32_t narrowed(std::uint64_t value) {
   return static_cast<std::uint32_t>(value);
 }
 
+const metal::Signature& signature_of(void* state) { return static_cast<PipelineHandle*>(state)->pipeline->signature(); }
+
 void run(const PipelineHandle& state, Encoding& current, const metal::Size& threads, const metal::Size& group) {
   metal::Pipeline& pipeline = *state.pipeline;
   for (const std::uint32_t count : threads) {

@@ -23,6 +23,9 @@ struct PipelineHandle {
   std::atomic<unsigned> uses = 1;                 // threads that run one kernel each count themselves
 };
 
+// Of what PyTorch's classes hold as a pipeline state.
+const metal::Signature& signature_of(void* state);
+
 struct LibraryHandle {
   std::shared_ptr<metal::LoadedLibrary> library;
 };
