@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "lab/html_page.h"
 #include "lab/markup.h"
@@ -16,6 +17,9 @@ table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nu
 th { text-align: left; font-weight: 600; color: var(--dim); font-size: .8rem; padding: .2rem .5rem; }
 td { padding: .18rem .5rem; border-top: 1px solid var(--line); white-space: nowrap; }
 td.n, th.n { text-align: right; } td.bar { width: 45%; }
+tr.group th { padding-top: .9rem; color: var(--ink); font-size: .9rem; }
+@media (max-width: 40rem) { td.bar, th.bar { display: none; } td { white-space: normal; } td, th { padding-left: .25rem;
+  padding-right: .25rem; } }
 .fits .verdict { color: var(--fits); } .close .verdict { color: var(--close); } .bad .verdict { color: var(--bad); }
 )css";
 
@@ -63,6 +67,24 @@ std::string fit_row_html(const MacFit& fit, const SizeReport& report) {
   return row + "</tr>\n";
 }
 
+// Macs of one memory have one answer but for the time of a step.
+std::string rows_by_memory(const SizeReport& report) {
+  std::vector<const MacFit*> macs;
+  for (const MacFit& fit : report.macs) macs.push_back(&fit);
+  const auto memory_of = [](const MacFit* fit) { return fit->mac.memory.value; };
+  std::ranges::stable_sort(macs, {}, memory_of);
+  std::string rows;
+  for (auto group = macs.begin(); group != macs.end();) {
+    const auto end =
+        std::find_if(group, macs.end(), [&](const MacFit* fit) { return memory_of(fit) != memory_of(*group); });
+    const auto fitting = std::count_if(group, end, [](const MacFit* fit) { return fit->fit == Fit::kFits; });
+    rows += fmt::format("<tr class=\"group\"><th colspan=\"{}\">{}: fits on {} of {}</th></tr>\n", report.batch ? 6 : 5,
+                        human_bytes(static_cast<std::uint64_t>(memory_of(*group))), fitting, end - group);
+    for (; group != end; ++group) rows += fit_row_html(**group, report);
+  }
+  return rows;
+}
+
 std::string measured_command(const RunSummary& run) { return fmt::format("{}", fmt::join(run.command, " ")); }
 
 }  // namespace
@@ -82,10 +104,10 @@ std::string size_html(const SizeReport& report) {
   html += fmt::format(
       "</div>\n<h2>Peak against memory, macOS {}</h2>\n<p class=\"dim\">A bar is one Mac's memory; the filled "
       "part is what this run and the other apps take of it. The tick is the working set that Metal "
-      "recommends. The share is of the limit that comes first.</p>\n<table><tr><th>Mac</th><th></th><th "
+      "recommends. The share is of the limit that comes first.</p>\n<table><tr><th>Mac</th><th class=\"bar\"></th><th "
       "class=\"n\">share</th><th>verdict</th><th class=\"n\">step, estimated</th>{}</tr>\n",
       report.macos.text(), report.batch ? "<th class=\"n\">largest " + escaped(report.batch->argument) + "</th>" : "");
-  for (const MacFit& fit : report.macs) html += fit_row_html(fit, report);
+  html += rows_by_memory(report);
   html += "</table>\n<h2>What this leaves out</h2>\n<ul>\n";
   for (const std::string& note : size_notes(report)) html += "<li>" + escaped(note) + "</li>\n";
   return html + "</ul>\n</body></html>\n";

@@ -39,4 +39,13 @@ std::string keep_end(std::string_view text, std::size_t width) {
   return "…" + std::string(text);
 }
 
+std::string keep_ends(std::string_view text, std::size_t width) {
+  if (length_of(text) <= width) return std::string(text);
+  std::size_t end = 0;
+  for (std::size_t kept = 0; end < text.size(); ++end) {
+    if ((static_cast<unsigned char>(text[end]) & 0xc0) != 0x80 && kept++ == width / 2) break;
+  }
+  return std::string(text.substr(0, end)) + keep_end(text.substr(end), width - width / 2);
+}
+
 }  // namespace anymps::lab

@@ -16,5 +16,7 @@ std::size_t length_of(std::string_view text);
 
 // Keeps the end, which is what tells two source lines apart.
 std::string keep_end(std::string_view text, std::size_t width);
+// As that, without the middle: what names have in common stands before, what tells them apart behind.
+std::string keep_ends(std::string_view text, std::size_t width);
 
 }  // namespace anymps::lab

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "lab/gibibyte.h"
 #include "lab/size_html.h"
@@ -129,6 +130,20 @@ TEST(SizeReport, EveryMacIsAnsweredEverywhere) {
     EXPECT_NE(text.find("estimate"), std::string::npos);
     EXPECT_NE(text.find("FLOPs / (peak FLOPS x 0.5)"), std::string::npos);
   }
+}
+
+TEST(SizeReport, ThePageGroupsMacsByMemory) {
+  const std::string html = size_html(a_report());
+  std::vector<std::string> groups;
+  for (std::size_t at = html.find("class=\"group\""); at != std::string::npos;
+       at = html.find("class=\"group\"", at + 1)) {
+    const std::size_t begin = html.find("\">", html.find("<th", at)) + 2;
+    groups.push_back(html.substr(begin, html.find(':', begin) - begin));
+  }
+  ASSERT_GE(groups.size(), 4U);
+  EXPECT_EQ(groups.front(), "8.0 GiB");
+  const std::set<std::string> once(groups.begin(), groups.end());
+  EXPECT_EQ(once.size(), groups.size());
 }
 
 TEST(SizeReport, TheHtmlStandsAlone) {

@@ -22,7 +22,7 @@ const std::map<std::string, std::string_view> kColours = {{"green", "32"}, {"yel
 }  // namespace
 
 std::string doctor_screen(const json& document, const Terminal& terminal) {
-  const std::size_t width = std::clamp<std::size_t>(terminal.width, 72, kWidestDoctor);
+  const std::size_t width = std::clamp<std::size_t>(terminal.width, 40, kWidestDoctor);
   const std::string indent(kGateIndent, ' ');
   std::map<std::string, int> counts;
   std::string text;

@@ -82,6 +82,13 @@ std::string mounts_text(const json& mounts) {
 
 std::span<const LogField> log_fields() { return kFields; }
 
+const LogField* field_at(std::string_view dotted) {
+  std::string pointer = "/" + std::string(dotted);
+  std::ranges::replace(pointer, '.', '/');
+  const auto* const found = std::ranges::find(kFields, pointer, &LogField::pointer);
+  return found == kFields.end() ? nullptr : found;
+}
+
 const LogField& log_field(std::string_view name) {
   return *std::ranges::find(kFields, name, [](const LogField& field) { return std::string_view(field.name); });
 }

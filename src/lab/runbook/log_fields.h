@@ -24,6 +24,9 @@ std::span<const LogField> log_fields();
 // By its name, which must be one of them.
 const LogField& log_field(std::string_view name);
 
+// The one of a fact's name with dots ("machine.memory_bytes"); null where it is none of them.
+const LogField* field_at(std::string_view dotted);
+
 // Null where it was not recorded.
 const nlohmann::json& value_of(const LogField& field, const nlohmann::json& facts);
 

@@ -26,7 +26,7 @@ std::string_view verdict_colour(const std::string& verdict) {
   return verdict == "bad" ? "31" : "33";
 }
 
-std::size_t width_of(const Terminal& terminal) { return std::clamp<std::size_t>(terminal.width, 72, 120); }
+std::size_t width_of(const Terminal& terminal) { return std::clamp<std::size_t>(terminal.width, 40, 120); }
 
 std::string logged_command(const json& run) {
   std::string text;
@@ -72,6 +72,23 @@ std::string note_lines(const Terminal& terminal, const json& notes) {
     }
   }
   return text;
+}
+
+// What a fact was, in units where it has any.
+std::string fact_text(const std::string& name, const json& value) {
+  const LogField* field = field_at(name);
+  // The apps that changed are known by their names alone.
+  if (field == nullptr || field->kind == FieldKind::kApps) return value.is_null() ? "-" : plain_text(value);
+  json facts;
+  facts[json::json_pointer(field->pointer)] = value;
+  return text_of(*field, facts);
+}
+
+std::string change_line(const Terminal& terminal, const json& change) {
+  const std::string name = text_member(change, "name");
+  const LogField* field = field_at(name);
+  return line(terminal, keep_ends(field != nullptr ? field->label : name, kLogLabelWidth - 3),
+              fact_text(name, member(change, "before")) + " -> " + fact_text(name, member(change, "after")));
 }
 
 std::string change_text(const json& change) {
@@ -161,9 +178,10 @@ std::string log_diff_screen(const json& document, const Terminal& terminal) {
   text += terminal.paint(kBold, "what changed") + "\n";
   const json& changed = member(document, "changed");
   if (changed.empty()) text += "  nothing\n";
-  for (const json& change : changed) {
-    text += line(terminal, text_member(change, "name"),
-                 plain_text(member(change, "before")) + " -> " + plain_text(member(change, "after")));
+  for (const char* kind : {"setting", "circumstance", "condition"}) {
+    for (const json& change : changed) {
+      if (text_member(change, "kind") == kind) text += change_line(terminal, change);
+    }
   }
   text += terminal.paint(kBold, "figures of both") + "\n";
   const json& figures = member(document, "figures");
@@ -171,7 +189,7 @@ std::string log_diff_screen(const json& document, const Terminal& terminal) {
   for (const json& figure : figures) {
     const FigureKind kind = kind_from(text_member(figure, "kind"));
     const std::string place = text_member(figure, "at");
-    text += line(terminal, text_member(figure, "name"),
+    text += line(terminal, keep_ends(text_member(figure, "name"), kLogLabelWidth - 3),
                  fmt::format("{} -> {}  {}{}", figure_text(kind, number_in(figure, "before").value_or(0)),
                              figure_text(kind, number_in(figure, "after").value_or(0)),
                              change_text(member(figure, "change")), place.empty() ? "" : "  at " + place));

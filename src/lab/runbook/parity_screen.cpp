@@ -26,7 +26,7 @@ std::string number_or_dash(const json& value, const char* format = "{:.3g}") {
 class ParityScreen {
  public:
   ParityScreen(const json& document, const Terminal& terminal)
-      : document_(document), terminal_(terminal), width_(std::clamp<std::size_t>(terminal.width, 72, kWidestParity)) {}
+      : document_(document), terminal_(terminal), width_(std::clamp<std::size_t>(terminal.width, 40, kWidestParity)) {}
 
   std::string draw() {
     for (const json& comparison : document_.at("comparisons")) draw_comparison(comparison);

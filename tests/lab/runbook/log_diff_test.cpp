@@ -7,6 +7,8 @@
 #include "lab/has_text.h"
 #include "lab/runbook/log_export.h"
 #include "lab/runbook/log_fields.h"
+#include "lab/runbook/log_screen.h"
+#include "lab/text_wrap.h"
 
 namespace anymps::lab {
 namespace {
@@ -104,6 +106,31 @@ TEST(LogDiff, WhatHelpedTheSlowerRunDoesNotExplainIt) {
   // It is among what changed, all the same.
   const json changed = log_diff(before, sweep(80))["changed"];
   EXPECT_TRUE(std::ranges::any_of(changed, [](const json& one) { return one["name"] == "power_adapter"; }));
+}
+
+TEST(LogDiff, TheScreenHasWhatPeopleCompareInUnits) {
+  RunWithSamples before = sweep(100);
+  RunWithSamples after = sweep(80);
+  before.run.facts["memory_free_bytes"] = 8ULL << 30U;
+  after.run.facts["memory_free_bytes"] = 3ULL << 30U;
+  after.run.facts["thermal"]["speed_limit"] = 0.75;
+  after.run.facts["settings"]["a_setting_with_a_very_long_name_of_its_own"] = 3;
+  const std::string screen = log_diff_screen(log_diff(before, after), {60, false});
+  EXPECT_TRUE(has(screen, "  memory free           8.0 GiB -> 3.0 GiB\n")) << screen;
+  EXPECT_TRUE(has(screen, "  speed allowed         100% -> 75%\n")) << screen;
+  EXPECT_TRUE(has(screen, "  settings.a…of_its_own - -> 3\n")) << screen;
+  // What was set comes before what was so at the moment.
+  EXPECT_LT(screen.find("settings.a"), screen.find("memory free"));
+  for (std::size_t begin = 0; begin < screen.size(); begin = screen.find('\n', begin) + 1) {
+    EXPECT_LE(length_of(std::string_view(screen).substr(begin, screen.find('\n', begin) - begin)), 60U) << screen;
+  }
+}
+
+TEST(TextWrap, NamesAreCutInTheMiddle) {
+  EXPECT_EQ(keep_ends("short", 8), "short");
+  EXPECT_EQ(keep_ends("samples_per_second", 9), "samp…cond");
+  EXPECT_EQ(keep_ends("größenordnung", 7), "grö…ung");
+  EXPECT_EQ(length_of(keep_ends("samples_per_second", 10)), 10U);
 }
 
 TEST(LogDiff, WhatHasNoBoundIsSaidToHaveNone) {
