@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "lab/counted.h"
 #include "lab/metal_batches.h"
 #include "lab/metal_library_file.h"
 #include "lab/metal_reader.h"
@@ -106,8 +107,9 @@ nlohmann::json to_json(const MetalCheck& check) {
 std::string to_text(const MetalCheck& check) {
   std::string text;
   for (const auto& kernel : check.kernels) text += kernel_lines(check, kernel);
-  text += fmt::format("{}: {} kernels: {} errors, {} warnings, {} refused, {} not launched\n", on_one_line(check.file),
-                      check.kernels.size(), check.errors, check.warnings, check.refusals, check.not_tried);
+  text += fmt::format("{}: {}: {}, {}, {} refused, {} not launched\n", on_one_line(check.file),
+                      counted(check.kernels.size(), "kernel"), counted(check.errors, "error"),
+                      counted(check.warnings, "warning"), check.refusals, check.not_tried);
   if (check.interrupted) text += "interrupted: the rest was not looked at\n";
   return text;
 }

@@ -35,7 +35,7 @@ def findings(check):
 def test_nothing_is_wrong(check, metal):
     answer = check(fill=metal.bitcode("fill"))
     assert answer.returncode == 0
-    assert answer.stdout.endswith("k.metallib: 1 kernels: 0 errors, 0 warnings, 0 refused, 0 not launched\n")
+    assert answer.stdout.endswith("k.metallib: 1 kernel: 0 errors, 0 warnings, 0 refused, 0 not launched\n")
     assert answer.stdout.count("\n") == 1
 
 
@@ -43,7 +43,7 @@ def test_an_index_without_a_guard_is_a_warning(check, metal):
     answer = check(scale=metal.bitcode())
     assert answer.returncode == 0
     assert "k.metallib: scale: warning: unguarded index: out is written at thread_position_in_grid" in answer.stdout
-    assert "0 errors, 1 warnings" in answer.stdout
+    assert "0 errors, 1 warning," in answer.stdout
 
 
 def test_a_guard_that_lets_one_too_many_pass(check, findings, metal):

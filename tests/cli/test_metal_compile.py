@@ -111,6 +111,19 @@ def test_a_library_is_not_compiled(call, metal, tmp_path):
     assert answer.returncode == 2 and "a file of Metal source ends in .metal" in answer.stderr
 
 
+def test_a_kernel_that_is_made_for_smaller_threadgroups(call, source):
+    """One warning that tells how to bound it, and none once it is bounded."""
+    source.write_text(SUMS.replace("shared[1024]", "shared[256]").replace("BARRIER", BARRIER))
+    answer = call("metal", "check", "k.metal")
+    assert answer.returncode == 0 and "0 errors, 1 warning," in answer.stdout, answer.stdout
+    assert "in a threadgroup of 1024 threads it goes beyond its threadgroup memory (shared), at " in answer.stdout
+    assert "launched with a threadgroup of 1024 x 1 x 1 threads" in answer.stdout
+    bound = "[[max_total_threads_per_threadgroup(256)]]"
+    assert bound in answer.stdout
+    source.write_text(source.read_text().replace("kernel void", f"{bound} kernel void"))
+    assert "0 errors, 0 warnings," in call("metal", "check", "k.metal").stdout
+
+
 def test_a_missing_barrier_in_source(call, source):
     source.write_text(SUMS.replace("BARRIER", BARRIER))
     answer = call("metal", "check", "k.metal")

@@ -37,13 +37,21 @@ bool is_certain(const TrialReport& found, const Trial& trial) {
   return report.fault != Fault::kOutOfBounds && found.threadgroup;
 }
 
+// The threadgroup's shape is our choice, and what is found may depend on it.
+std::string launched_with(const TrialReport& found) {
+  if (found.fewest_threads == 0) return "";
+  const auto& [x, y, z] = found.group;
+  return "\n  launched with a threadgroup of " + std::to_string(x) + " x " + std::to_string(y) + " x " +
+         std::to_string(z) + " threads";
+}
+
 json::Object trial_report_json(const TrialReport& found, const Trial& trial) {
   const ValidationReport& report = found.report;
   return json::Object{{"check", llvm::StringRef(name_of(report.fault))},
                       {"severity", is_certain(found, trial) ? "error" : "warning"},
                       {"subject", json::fixUTF8(report.argument)},
                       {"place", json::fixUTF8(report.place)},
-                      {"text", json::fixUTF8(without_heading(report.text))}};
+                      {"text", json::fixUTF8(without_heading(report.text) + launched_with(found))}};
 }
 
 json::Object check(const FunctionEntry& function) {

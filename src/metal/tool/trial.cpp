@@ -127,14 +127,20 @@ class Trials {
 
   void run() {
     for (const Grid& grid : kGrids.at(axes_of(signature_) - 1)) {
-      const std::vector<ValidationReport> reports = launch(grid);
+      Grid launched = grid;
+      limit(launched.group);
+      const std::vector<ValidationReport> reports = launch(launched);
       // A launch that was given up says nothing.
       if (std::ranges::find(reports, Fault::kEndlessLoop, &ValidationReport::fault) != reports.end()) continue;
       ++trial.launches;
-      for (const ValidationReport& report : reports) add(report);
+      for (const ValidationReport& report : reports) add(report, launched.group);
+      if (std::ranges::none_of(reports, [&](const auto& report) { return is_beyond_threadgroup_memory(report); })) {
+        most_within_ = std::max(most_within_, threads_of(launched.group));
+      }
     }
     if (trial.launches == 0) trial.not_tried = "its loops do not end with numbers that are made up";
     for (TrialReport& found : trial.reports) found.always = found.launches == trial.launches;
+    say_once_what_large_threadgroups_do();
     if (axes_of(signature_) == 1 && knows_count_) run_with_too_many_threads();
   }
 
@@ -148,13 +154,43 @@ class Trials {
     return bits;
   }
 
-  void add(const ValidationReport& report) {
+  static std::uint64_t threads_of(const Size& group) { return std::uint64_t{group[0]} * group[1] * group[2]; }
+
+  void add(const ValidationReport& report, const Size& group) {
     for (TrialReport& known : trial.reports) {
       if (known.report.fault != report.fault || known.report.site != report.site) continue;
       ++known.launches;
+      known.fewest_threads = std::min(known.fewest_threads, threads_of(group));
       return;
     }
-    trial.reports.push_back({.report = report, .threadgroup = is_of_threadgroup(report)});
+    trial.reports.push_back({.report = report,
+                             .threadgroup = is_of_threadgroup(report),
+                             .group = group,
+                             .fewest_threads = threads_of(group)});
+  }
+
+  bool is_beyond_threadgroup_memory(const ValidationReport& report) const {
+    return report.fault == Fault::kOutOfBounds && is_of_threadgroup(report);
+  }
+
+  // A kernel that is made for threadgroups of so many threads is correct, if nothing launches it with more. Metal has a
+  // word for that.
+  void say_once_what_large_threadgroups_do() {
+    const auto is_of_large = [&](const TrialReport& found) {
+      return is_beyond_threadgroup_memory(found.report) && most_within_ != 0 && found.fewest_threads > most_within_;
+    };
+    const auto first = std::ranges::find_if(trial.reports, is_of_large);
+    if (first == trial.reports.end()) return;
+    TrialReport all = *first;
+    const auto places = std::ranges::count_if(trial.reports, is_of_large);
+    all.report.text = "threadgroup memory\n  in a threadgroup of " + std::to_string(all.fewest_threads) +
+                      " threads it goes beyond its threadgroup memory (" + all.report.argument + "), at " +
+                      std::to_string(places) + (places == 1 ? " place" : " places") + "; in one of " +
+                      std::to_string(most_within_) + " it does not\n  if it is made for " +
+                      std::to_string(most_within_) + " threads at most, [[max_total_threads_per_threadgroup(" +
+                      std::to_string(most_within_) + ")]] says so, and no launch has more\n";
+    std::erase_if(trial.reports, is_of_large);
+    trial.reports.push_back(std::move(all));
   }
 
   bool is_of_threadgroup(const ValidationReport& report) const {
@@ -239,7 +275,8 @@ class Trials {
 
   const Signature signature_;
   std::shared_ptr<Pipeline> pipeline_;
-  bool knows_count_ = false;  // it has one whole number by reference, and compares positions
+  std::uint64_t most_within_ = 0;  // threads of a threadgroup that kept within threadgroup memory
+  bool knows_count_ = false;       // it has one whole number by reference, and compares positions
 };
 
 }  // namespace

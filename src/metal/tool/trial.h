@@ -1,6 +1,8 @@
 // Launches of a kernel with the sanitiser and inputs that are made up: what a kernel does wrong whatever it is given.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,9 +14,11 @@ namespace anymps::metal {
 
 struct TrialReport {
   ValidationReport report;
-  bool threadgroup = false;  // it is of threadgroup memory
-  std::size_t launches = 1;  // in which it was seen
-  bool always = false;       // in every one, whatever the shape of the threadgroup
+  bool threadgroup = false;              // it is of threadgroup memory
+  std::size_t launches = 1;              // in which it was seen
+  bool always = false;                   // in every one, whatever the shape of the threadgroup
+  std::array<std::uint32_t, 3> group{};  // the threadgroup of the first
+  std::uint64_t fewest_threads = 0;      // of a threadgroup with which it was seen
 };
 
 struct Trial {
@@ -23,7 +27,9 @@ struct Trial {
   // Whether it takes whole numbers that say more than a length, such as indices or strides: what it does to the
   // device's memory then depends on numbers that nobody meant.
   bool made_up = false;
-  std::vector<TrialReport> reports;  // each place of the kernel once
+  // Each place of the kernel once; one for all that go beyond threadgroup memory only where the threadgroup is larger
+  // than in other launches.
+  std::vector<TrialReport> reports;
 };
 
 // Several grids; numbers by reference are the count of threads along x (69 at most), floats are random, whole numbers
