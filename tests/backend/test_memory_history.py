@@ -237,7 +237,7 @@ def test_stopping_forgets():
 def test_threads_and_snapshots_at_once(recording):
     def work():
         held = []
-        for i in range(300):
+        for i in range(100):
             held.append(torch.randn(1000 + i, device="mps") + 1)
             if len(held) > 10:
                 held.pop(i % 10)
@@ -254,7 +254,7 @@ def test_threads_and_snapshots_at_once(recording):
     check_replay(snapshot)
     check_whole(snapshot)
     asked = [event for event in events(snapshot, "alloc") if "work" in names(event["frames"])]
-    assert len(asked) == 4 * 300 * 2
+    assert len(asked) == 4 * 100 * 2
 
 
 def test_out_of_memory(python):

@@ -71,16 +71,16 @@ def test_too_few_steps_give_no_estimate(call, training, tmp_path):
 
 
 def test_the_batch_line_extrapolates(call, training, tmp_path):
-    words = ("--batch-arg", "--batch-size", training, "--batch-size=2048")
+    words = ("--batch-arg", "--batch-size", training, "--batch-size=1024")
     answer = call("size", "--json", "figures.json", *words)
     assert answer.returncode == 0, answer.stderr
-    assert [f"trained {size}" in answer.stderr for size in (2048, 1024, 512)] == [True] * 3
+    assert [f"trained {size}" in answer.stderr for size in (1024, 512, 256)] == [True] * 3
     batch = json.loads((tmp_path / "figures.json").read_text())["batch"]
-    assert batch["batches"] == [2048, 1024, 512]
+    assert batch["batches"] == [1024, 512, 256]
     # A sample is at least its input, the hidden layer and that layer's gradient.
     assert 4 * (1024 + 2 * 2048) * 0.8 < batch["block_line"]["bytes_per_sample"] < 4 * (1024 + 8 * 2048)
     largest = {mac["name"]: mac["largest_batch"] for mac in json.loads((tmp_path / "figures.json").read_text())["macs"]}
-    assert 2048 < largest["m2-8gb"] < largest["m1-16gb"] < largest["m4max-128gb"]
+    assert 1024 < largest["m2-8gb"] < largest["m1-16gb"] < largest["m4max-128gb"]
 
 
 def test_the_largest_buffer_is_a_limit_too(call, tmp_path):
