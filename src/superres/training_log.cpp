@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <fstream>
+#include <span>
 #include <stdexcept>
 
 #include "lab/html_page.h"
@@ -17,6 +19,21 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+// What there is before there are two points to draw a line through.
+std::string first_values(const lab::Axis& axis, std::span<const lab::ChartSeries> all) {
+  std::string cards;
+  for (const lab::ChartSeries& series : all) {
+    for (const lab::ChartPoint& point : series.points) {
+      cards += lab::card(fmt::format("{:.4g}", point.y), fmt::format("{} at step {:.0f}", series.name, point.x));
+    }
+  }
+  const std::string text = cards.empty() ? "<p class=\"dim\">Not measured yet.</p>\n"
+                                         : "<div class=\"cards\">\n" + cards +
+                                               "</div>\n<p class=\"dim\">Measured once so far: a curve begins with the "
+                                               "second time.</p>\n";
+  return "<h2>" + lab::escaped(axis.title) + "</h2>\n" + text;
+}
+
 std::string chart_of(const std::vector<json>& lines, const char* field, const char* beside, lab::Axis axis) {
   lab::ChartSeries series{field, 0, {}, false};
   lab::ChartSeries other{beside != nullptr ? beside : "", 1, {}, false};
@@ -27,6 +44,7 @@ std::string chart_of(const std::vector<json>& lines, const char* field, const ch
       other.points.push_back({step, line[beside].get<double>()});
     }
   }
+  if (series.points.size() < 2) return first_values(axis, std::array{series, other});
   lab::LineChart chart;
   chart.title = axis.title;
   chart.x = {"step", lab::Unit::kNumber, lab::AxisKind::kLinear, true, {}, {}, true};

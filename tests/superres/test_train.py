@@ -52,6 +52,10 @@ def test_it_beats_bicubic_on_mps(sr):
     assert {file.name for file in (sr.folder / "run").iterdir()} == {
         "model.safetensors", "checkpoint.safetensors", "log.jsonl", "curves.html",
     }  # fmt: skip
+    # The loss is a curve, the quality was measured once.
+    quality, loss = (sr.folder / "run" / "curves.html").read_text().split("<figure", 1)
+    assert "psnr at step 300" in quality and "a curve begins with the second time" in quality
+    assert "<path" in loss
 
 
 def test_cpu_and_mps_agree(sr, database):
