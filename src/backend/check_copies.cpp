@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "backend/check.h"
+#include "backend/check_watch.h"
 #include "backend/memory.h"
 
 namespace anymps::backend {

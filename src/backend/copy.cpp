@@ -23,7 +23,7 @@ void check_conversion(const at::Tensor& self, const at::Tensor& source) {
   }
 }
 
-at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
+at::Tensor& copy_into(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
   if (self.is_same(source)) return self;
   check_conversion(self, source);
   // To the host the copy waits for the device, unless the caller said that it will.
@@ -45,14 +45,14 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking)
 
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& target, bool non_blocking) {
   at::Tensor destination = target;
-  copy_(destination, self, non_blocking);
+  copy_into(destination, self, non_blocking);
   return target;
 }
 
 at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& target) {
   at::Tensor destination = target;
   destination.resize_(self.sizes());
-  copy_(destination, self, /*non_blocking=*/false);
+  copy_into(destination, self, /*non_blocking=*/false);
   return target;
 }
 
@@ -65,7 +65,7 @@ at::Scalar local_scalar_dense(const at::Tensor& self) {
 }  // namespace
 
 void register_copy(torch::Library& m) {
-  m.impl("copy_", copy_);
+  m.impl("copy_", copy_into);
   m.impl("_copy_from", copy_from);
   m.impl("_copy_from_and_resize", copy_from_and_resize);
   m.impl("_local_scalar_dense", local_scalar_dense);

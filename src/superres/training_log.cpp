@@ -19,6 +19,14 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+// A run that is called again when it is done measures its last step again.
+void add_point(lab::ChartSeries& series, const json& line, const char* field) {
+  if (!line.contains(field) || !line[field].is_number()) return;
+  const double step = line.value("step", 0.0);
+  if (!series.points.empty() && series.points.back().x == step) series.points.pop_back();
+  series.points.push_back({step, line[field].get<double>()});
+}
+
 // What there is before there are two points to draw a line through.
 std::string first_values(const lab::Axis& axis, std::span<const lab::ChartSeries> all) {
   std::string cards;
@@ -38,11 +46,8 @@ std::string chart_of(const std::vector<json>& lines, const char* field, const ch
   lab::ChartSeries series{field, 0, {}, false};
   lab::ChartSeries other{beside != nullptr ? beside : "", 1, {}, false};
   for (const json& line : lines) {
-    const double step = line.value("step", 0.0);
-    if (line.contains(field) && line[field].is_number()) series.points.push_back({step, line[field].get<double>()});
-    if (beside != nullptr && line.contains(beside) && line[beside].is_number()) {
-      other.points.push_back({step, line[beside].get<double>()});
-    }
+    add_point(series, line, field);
+    if (beside != nullptr) add_point(other, line, beside);
   }
   if (series.points.size() < 2) return first_values(axis, std::array{series, other});
   lab::LineChart chart;

@@ -46,7 +46,16 @@ def test_it_beats_bicubic_on_mps(sr):
     write_pictures(sr.folder / "pictures", 64)
     sr.run("pack", "pictures", "pairs.lmdb", "--scale", 2)
     network = {"width": 16, "blocks": 2}
-    config(sr, network=network, crop=16, learning_rate=5e-3, ema=0.98, checkpoint_every=300, validation=8)
+    config(
+        sr,
+        network=network,
+        crop=16,
+        learning_rate=5e-3,
+        ema=0.98,
+        checkpoint_every=300,
+        validate_every=300,
+        validation=8,
+    )
     result = train(sr, "pairs.lmdb", "run", "--steps", 300)
     assert result["psnr"] - result["bicubic_psnr"] >= 1.5
     assert {file.name for file in (sr.folder / "run").iterdir()} == {
