@@ -130,17 +130,27 @@ int size(const SizeOptions& options, const std::vector<std::string>& command) {
                             {report.figures.block_bytes},
                             {report.figures.resident_bytes},
                             {report.figures.largest_buffer}};
-    for (const std::uint64_t smaller : {given / 2, given / 4}) {
+    const auto run_with = [&](std::uint64_t size) {
       lab::ChildCommand again = child;
-      setting.apply(std::to_string(smaller), again.words, again.environment);
-      lab::log().info("the same again with {} {}", options.batch_argument, smaller);
-      const Measured other = measure(options, again, folder.make_part(fmt::format("batch-{}", smaller)), false);
-      if (const auto status = failed(other, again)) return *status;
-      batch.batches.push_back(smaller);
+      setting.apply(std::to_string(size), again.words, again.environment);
+      lab::log().info("the same again with {} {}", options.batch_argument, size);
+      const Measured other = measure(options, again, folder.make_part(fmt::format("batch-{}", size)), false);
+      const std::optional<int> status = failed(other, again);
+      if (status) return status;
+      batch.batches.push_back(size);
       batch.block_bytes.push_back(other.run.memory.block_bytes);
       batch.largest_buffer.push_back(other.run.memory.largest_buffer_bytes);
       batch.resident_bytes.push_back(other.resident.bytes);
+      return status;
+    };
+    for (const std::uint64_t smaller : {given / 2, given / 4}) {
+      if (const auto status = run_with(smaller)) return *status;
     }
+    // Where something else holds the peak, larger batches get above it. One that fails ends that, and costs no answer.
+    for (const std::uint64_t larger : {2 * given, 4 * given, 8 * given}) {
+      if (batch.is_straight() || run_with(larger)) break;
+    }
+    batch.keep_largest();
     report.batch = std::move(batch);
   }
 

@@ -128,7 +128,7 @@ std::optional<Growth> steady_growth(std::span<const std::uint64_t> bytes, std::s
 CheckMemory check_memory(const std::vector<TraceFile>& traces) {
   CheckMemory memory;
   for (const TraceFile& trace : traces) {
-    const std::uint64_t block = std::max(trace.peak_block_bytes, trace.peak_allocated_bytes);
+    const std::uint64_t block = peak_block_of(trace);
     const std::uint64_t limit = trace_number(trace, "limit");
     const std::uint64_t recommended = trace_number(trace, "recommended");
     if (memory.limit_bytes == 0) memory.limit_bytes = limit;

@@ -164,7 +164,7 @@ RunSummary summarise(const ChildCommand& command, const ChildResult& result, con
     if (trace.peak_driver_bytes > summary.memory.driver_bytes ||
         (trace.peak_driver_bytes == summary.memory.driver_bytes &&
          trace.peak_allocated_bytes > summary.memory.tensor_bytes)) {
-      summary.memory = {trace.peak_allocated_bytes, trace.peak_block_bytes, trace.peak_driver_bytes,
+      summary.memory = {trace.peak_allocated_bytes, peak_block_of(trace), trace.peak_driver_bytes,
                         number_from(trace.facts, "limit"), 0};
     }
   }

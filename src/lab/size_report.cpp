@@ -1,9 +1,12 @@
 #include "lab/size_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "lab/json_optional.h"
@@ -63,6 +66,29 @@ std::optional<std::uint64_t> BatchLine::largest_within(double bytes) const {
   return bytes > base ? static_cast<std::uint64_t>((bytes - base) / per_sample) : 0;
 }
 
+bool BatchFigures::is_straight() const {
+  // Rounding and temporaries bend a line by less than this.
+  constexpr double kBend = 1.6;
+  std::map<std::uint64_t, double> peaks;
+  for (std::size_t i = 0; i < batches.size(); ++i) peaks[batches[i]] = static_cast<double>(block_bytes[i]);
+  if (peaks.size() < 3) return false;
+  const auto [largest, high] = *std::prev(peaks.end());
+  const auto [middle, between] = *std::prev(peaks.end(), 2);
+  const auto [smallest, low] = *std::prev(peaks.end(), 3);
+  const double upper = (high - between) / static_cast<double>(largest - middle);
+  const double lower = (between - low) / static_cast<double>(middle - smallest);
+  return lower > 0 && upper > 0 && upper < lower * kBend && lower < upper * kBend;
+}
+
+void BatchFigures::keep_largest() {
+  while (batches.size() > 3) {
+    const auto at = std::ranges::min_element(batches) - batches.begin();
+    for (std::vector<std::uint64_t>* row : {&batches, &block_bytes, &resident_bytes, &largest_buffer}) {
+      row->erase(row->begin() + at);
+    }
+  }
+}
+
 std::uint64_t BatchFigures::host_bytes() const {
   std::uint64_t most = 0;
   for (std::size_t i = 0; i < std::min(block_bytes.size(), resident_bytes.size()); ++i) {
@@ -94,7 +120,7 @@ MacFit fit_on(const gpu::MacProfile& mac, gpu::MacosVersion macos, const SizeFig
     fit.fit = fit.limit_share > 1 + kMargin ? Fit::kOutOfMemory : Fit::kSwaps;
   }
   fit.step_seconds = step_seconds_on(mac, figures);
-  if (batch != nullptr) fit.largest_batch = largest_batch_on(fit, *batch);
+  if (batch != nullptr && batch->is_straight()) fit.largest_batch = largest_batch_on(fit, *batch);
   return fit;
 }
 
@@ -147,6 +173,11 @@ std::vector<std::string> size_notes(const SizeReport& report) {
     const BatchLine line = report.batch->block_line();
     if (line.per_sample <= 0) {
       notes.push_back("No largest batch: memory on the device did not grow with " + report.batch->argument + ".");
+    } else if (!report.batch->is_straight()) {
+      notes.push_back(
+          fmt::format("No largest batch: the peaks with {} {} do not lie on a line, so something else than the "
+                      "batch holds them, such as a validation with batches of its own. Try a larger one.",
+                      report.batch->argument, fmt::join(report.batch->batches, ", ")));
     } else {
       notes.push_back(
           fmt::format("Largest batch, an extrapolation: peak on the device = {} + {} x {}, through {} runs, and {} "

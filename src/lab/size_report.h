@@ -54,6 +54,12 @@ struct BatchFigures {
   std::vector<std::uint64_t> resident_bytes;
   std::vector<std::uint64_t> largest_buffer;  // bytes of it
 
+  // Whether the peaks of the three largest batches lie on a line that rises. They do not where something else than the
+  // batch holds the peak, such as a validation with batches of its own.
+  bool is_straight() const;
+  // The three largest alone.
+  void keep_largest();
+
   BatchLine block_line() const { return BatchLine::through(batches, block_bytes); }
   BatchLine buffer_line() const { return BatchLine::through(batches, largest_buffer); }
   // What the processes took beside the device's memory, at most. Taken as the same for every batch: resident sets vary

@@ -2,6 +2,7 @@
 // writer may still be running. What can be read is returned.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -55,6 +56,11 @@ struct TraceFile {
   std::vector<TraceTally> tallies;
   std::vector<TraceRecord> records;  // oldest first
 };
+
+// At most, in tensors and temporaries. Blocks count what was asked for and tensors what was given, which is rounded up.
+inline std::uint64_t peak_block_of(const TraceFile& trace) {
+  return std::max(trace.peak_block_bytes, trace.peak_allocated_bytes);
+}
 
 TraceFile read_trace(const std::filesystem::path& path);
 

@@ -71,16 +71,16 @@ def test_too_few_steps_give_no_estimate(call, training, tmp_path):
 
 
 def test_the_batch_line_extrapolates(call, training, tmp_path):
-    words = ("--batch-arg", "--batch-size", training, "--batch-size=1024")
+    words = ("--batch-arg", "--batch-size", training, "--batch-size=2048")
     answer = call("size", "--json", "figures.json", *words)
     assert answer.returncode == 0, answer.stderr
-    assert [f"trained {size}" in answer.stderr for size in (1024, 512, 256)] == [True] * 3
+    assert [f"trained {size}" in answer.stderr for size in (2048, 1024, 512)] == [True] * 3
     batch = json.loads((tmp_path / "figures.json").read_text())["batch"]
-    assert batch["batches"] == [1024, 512, 256]
+    assert batch["batches"] == [2048, 1024, 512]
     # A sample is at least its input, the hidden layer and that layer's gradient.
     assert 4 * (1024 + 2 * 2048) * 0.8 < batch["block_line"]["bytes_per_sample"] < 4 * (1024 + 8 * 2048)
     largest = {mac["name"]: mac["largest_batch"] for mac in json.loads((tmp_path / "figures.json").read_text())["macs"]}
-    assert 1024 < largest["m2-8gb"] < largest["m1-16gb"] < largest["m4max-128gb"]
+    assert 2048 < largest["m2-8gb"] < largest["m1-16gb"] < largest["m4max-128gb"]
 
 
 def test_the_largest_buffer_is_a_limit_too(call, tmp_path):
@@ -157,3 +157,20 @@ def test_a_wrong_command_line_is_one_line(call, words, text):
     answer = call(*words)
     assert answer.returncode == 2
     assert text in answer.stderr and len(answer.stderr.splitlines()) == 1
+
+
+def test_a_peak_that_the_batch_does_not_hold(call, tmp_path):
+    """A validation with batches of its own holds the peak of small batches: larger ones tell how a batch grows."""
+    (tmp_path / "validated.py").write_text(
+        "import sys, torch\n"
+        "size = int(sys.argv[sys.argv.index('--batch-size') + 1])\n"
+        "for rows in (size, 300):\n"
+        "    kept = torch.empty(rows, 1 << 20, dtype=torch.uint8, device='mps')\n"
+        "    del kept\n"
+    )
+    answer = call(
+        "size", "--json", "figures.json", "--batch-arg", "--batch-size", "validated.py", "--batch-size", "160"
+    )
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert figures["batch"]["batches"] == [320, 640, 1280]
+    assert abs(figures["batch"]["block_line"]["bytes_per_sample"] / (1 << 20) - 1) < 0.01

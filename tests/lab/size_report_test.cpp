@@ -48,9 +48,11 @@ TEST(SizeReport, OneBufferHasALimitOfItsOwn) {
   EXPECT_EQ(fit("m1-16gb", figures), Fit::kFits);
 
   // 32 MiB a sample together, of which one buffer has 16: 255 samples stay below 4 GiB.
-  const BatchFigures batch{"--batch-size", {64, 32}, {2 * kGiB, kGiB}, {2 * kGiB, kGiB}, {kGiB, kGiB / 2}};
+  const BatchFigures batch{
+      "--batch-size", {64, 32, 16}, {2 * kGiB, kGiB, kGiB / 2}, {2 * kGiB, kGiB, kGiB / 2}, {kGiB, kGiB / 2, kGiB / 4}};
   EXPECT_LT(*fit_on(mac("m2-8gb"), kMacos, figures, &batch).largest_batch, 256U);
-  const BatchFigures one{"--batch-size", {64, 32}, {2 * kGiB, kGiB}, {2 * kGiB, kGiB}, {2 * kGiB, kGiB}};
+  const BatchFigures one{
+      "--batch-size", {64, 32, 16}, {2 * kGiB, kGiB, kGiB / 2}, {2 * kGiB, kGiB, kGiB / 2}, {2 * kGiB, kGiB, kGiB / 2}};
   EXPECT_EQ(fit_on(mac("m2-8gb"), kMacos, figures, &one).largest_batch, 127U);
 }
 
@@ -130,6 +132,26 @@ TEST(SizeReport, EveryMacIsAnsweredEverywhere) {
     EXPECT_NE(text.find("estimate"), std::string::npos);
     EXPECT_NE(text.find("FLOPs / (peak FLOPS x 0.5)"), std::string::npos);
   }
+}
+
+TEST(SizeReport, PeaksThatTheBatchDoesNotHoldGiveNoLine) {
+  // 300 is a validation's.
+  BatchFigures batch{"--batch-size", {80, 160, 320, 640}, {300, 300, 320, 640}, {1, 1, 1, 1}, {1, 1, 1, 1}};
+  EXPECT_FALSE(batch.is_straight());
+  batch.batches.push_back(1280);
+  for (auto* row : {&batch.block_bytes, &batch.resident_bytes, &batch.largest_buffer}) row->push_back(1280);
+  EXPECT_TRUE(batch.is_straight());
+  batch.keep_largest();
+  EXPECT_EQ(batch.batches, (std::vector<std::uint64_t>{320, 640, 1280}));
+  EXPECT_EQ(batch.block_bytes, (std::vector<std::uint64_t>{320, 640, 1280}));
+
+  SizeReport report = a_report();
+  report.batch->block_bytes = {6 * kGiB, 3 * kGiB, 3 * kGiB};
+  judge(report);
+  EXPECT_FALSE(report.macs.front().largest_batch.has_value());
+  const auto notes = size_notes(report);
+  EXPECT_TRUE(std::ranges::any_of(
+      notes, [](const std::string& note) { return note.find("do not lie on a line") != note.npos; }));
 }
 
 TEST(SizeReport, ThePageGroupsMacsByMemory) {

@@ -11,7 +11,7 @@ class UserFrames:
     def __init__(self) -> None:
         import torch
 
-        folders = (os.path.dirname(torch.__file__), os.path.dirname(os.path.abspath(__file__)))
+        folders = (os.path.dirname(torch.__file__), os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         self._ours = (*(folder + os.sep for folder in folders), os.path.dirname(os.__file__) + os.sep, "<frozen")
         self._packages = os.sep + "site-packages" + os.sep
 

@@ -61,9 +61,12 @@ def time_waits(recorder: Recorder) -> None:
     """The calls that hold the host until the device has an answer, by line."""
     import torch
 
+    # It looks whether a gradient overflowed, each time: nobody can change that, and `anymps check` does not count it.
+    inevitable = torch.amp.grad_scaler.__file__
+
     def timed(name: str, original, waits):
         def call(*arguments, **keywords):
-            if not waits(*arguments, **keywords):
+            if not waits(*arguments, **keywords) or sys._getframe(1).f_code.co_filename == inevitable:
                 return original(*arguments, **keywords)
             began = time.monotonic_ns()
             try:

@@ -38,7 +38,7 @@ void load_mps() {
 
 void DeviceChoice::add(CLI::App& verb) {
   verb.add_option("--device", name, "cpu, mps or cuda")->capture_default_str();
-  verb.add_option("--mac", mac, "Play this Mac, such as m1-8gb (anymps macs lists them)")->type_name("MAC");
+  verb.add_option("--mac", mac, "Simulate this Mac, such as m1-8gb (anymps macs lists them)")->type_name("MAC");
 }
 
 c10::Device DeviceChoice::open() const {

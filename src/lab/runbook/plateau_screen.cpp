@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lab/counted.h"
 #include "lab/runbook/lab_screen.h"
 #include "lab/runbook/screen_parts.h"
 #include "lab/source_site.h"
@@ -15,8 +16,8 @@ std::string plateau_screen(const json& document, const Terminal& terminal) {
   std::string text = verdict_line(document, "memory plateau", terminal);
   text += failure_text(document.value("failure", json()), terminal);
   if (!epochs.empty()) {
-    text += fmt::format("  {} rise over {} epochs, where {} are allowed\n", percent_at(document, "rise_share"),
-                        epochs.size(), percent_at(document, "threshold"));
+    text += fmt::format("  {} rise over {}, where {} are allowed\n", percent_at(document, "rise_share"),
+                        counted(epochs.size(), "epoch"), percent_at(document, "threshold"));
     const json slope = document.value("slope", json::object());
     text += fmt::format("  {} an epoch ({} to {}, 95%)\n\n", bytes_at(slope, "bytes_per_epoch"), bytes_at(slope, "low"),
                         bytes_at(slope, "high"));

@@ -48,7 +48,7 @@ std::string parts_chart(const json& document) {
 }
 
 std::string stages_chart(const json& document) {
-  BarChart chart{"Where the input's time goes", "seconds for one batch", Unit::kSeconds, {}};
+  BarChart chart{"Where the input's time goes", "share of a batch's time", Unit::kShare, {}};
   BarRow row = stacked_row("one batch", object_in(object_in(document, "data"), "stages"), kStages);
   if (!row.segments.empty()) chart.rows.push_back(std::move(row));
   return draw(chart);
