@@ -168,9 +168,9 @@ def test_a_peak_that_the_batch_does_not_hold(call, tmp_path):
         "    kept = torch.empty(rows, 1 << 20, dtype=torch.uint8, device='mps')\n"
         "    del kept\n"
     )
-    answer = call(
-        "size", "--json", "figures.json", "--batch-arg", "--batch-size", "validated.py", "--batch-size", "160"
-    )
+    words = ("--batch-arg", "--batch-size", "validated.py", "--batch-size", "160")
+    answer = call("size", "--json", "figures.json", *words)
+    assert answer.returncode == 0, answer.stderr
     figures = json.loads((tmp_path / "figures.json").read_text())
     assert figures["batch"]["batches"] == [320, 640, 1280]
     assert abs(figures["batch"]["block_line"]["bytes_per_sample"] / (1 << 20) - 1) < 0.01
