@@ -25,6 +25,7 @@ code { font: 13px/1.4 ui-monospace, monospace; overflow-wrap: anywhere; }
 .fill { height: 100%; } .fits .fill { background: var(--fits); } .close .fill { background: var(--close); }
 .bad .fill { background: var(--bad); } .tick { position: absolute; top: 0; bottom: 0; width: 2px; background: var(--mark); }
 li { margin: .3rem 0; max-width: 52rem; }
+@media (max-width: 40rem) { body { margin-top: 1rem; } .card { flex: 1 1 8rem; min-width: 0; } .wide { display: none; } }
 )css";
 
 double clamped_percent(double share) { return 100 * std::clamp(share, 0.0, 1.0); }

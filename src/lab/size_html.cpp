@@ -18,7 +18,7 @@ th { text-align: left; font-weight: 600; color: var(--dim); font-size: .8rem; pa
 td { padding: .18rem .5rem; border-top: 1px solid var(--line); white-space: nowrap; }
 td.n, th.n { text-align: right; } td.bar { width: 45%; }
 tr.group th { padding-top: .9rem; color: var(--ink); font-size: .9rem; }
-@media (max-width: 40rem) { td.bar, th.bar { display: none; } td { white-space: normal; } td, th { padding-left: .25rem;
+@media (max-width: 40rem) { td.bar, th.bar { display: none; } td.verdict { white-space: normal; } td, th { padding-left: .25rem;
   padding-right: .25rem; } }
 .fits .verdict { color: var(--fits); } .close .verdict { color: var(--close); } .bad .verdict { color: var(--bad); }
 )css";
@@ -100,11 +100,13 @@ std::string size_html(const SizeReport& report) {
   html += card(human_bytes(figures.resident_bytes), fmt::format("in {} process{}, the device's included",
                                                                 report.processes, report.processes == 1 ? "" : "es"));
   html += card(human_bytes(figures.other_bytes), "in other apps");
-  html += card(human_bytes(figures.resident_bytes + figures.other_bytes), "swaps where memory is below");
+  html += card(human_bytes(figures.resident_bytes + figures.other_bytes), "in all: a Mac with less memory swaps");
   html += fmt::format(
-      "</div>\n<h2>Peak against memory, macOS {}</h2>\n<p class=\"dim\">A bar is one Mac's memory; the filled "
-      "part is what this run and the other apps take of it. The tick is the working set that Metal "
-      "recommends. The share is of the limit that comes first.</p>\n<table><tr><th>Mac</th><th class=\"bar\"></th><th "
+      "</div>\n<h2>Peak against memory, macOS {}</h2>\n<p class=\"dim\"><span class=\"wide\">A bar is one Mac's "
+      "memory; the "
+      "filled part is what this run and the other apps take of it. The tick is the working set that Metal "
+      "recommends. </span>The share is of the limit that comes first.</p>\n<table><tr><th>Mac</th><th "
+      "class=\"bar\"></th><th "
       "class=\"n\">share</th><th>verdict</th><th class=\"n\">step, estimated</th>{}</tr>\n",
       report.macos.text(), report.batch ? "<th class=\"n\">largest " + escaped(report.batch->argument) + "</th>" : "");
   html += rows_by_memory(report);

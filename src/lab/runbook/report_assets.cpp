@@ -49,7 +49,10 @@ p { max-width: 52rem; margin: .4rem 0; } .lead { font-size: 1.05rem; }
   .beside.of3 { grid-template-columns: repeat(auto-fit, minmax(24rem, 1fr)); } }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: .5rem 2rem;
   align-items: start; }
-.scroll { overflow-x: auto; margin: .5rem 0 1rem; }
+.scroll { overflow-x: auto; margin: .5rem 0 1rem; background: linear-gradient(to right, var(--paper) 1.5rem, transparent),
+  linear-gradient(to left, var(--paper) 1.5rem, transparent) right, linear-gradient(to right, var(--line), transparent .8rem),
+  linear-gradient(to left, var(--line), transparent .8rem) right; background-attachment: local, local, scroll, scroll;
+  background-repeat: no-repeat; background-size: 2rem 100%, 2rem 100%, .8rem 100%, .8rem 100%; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .9rem; }
 th { text-align: left; font-weight: 600; color: var(--dim); font-size: .8rem; padding: .3rem .5rem; white-space: nowrap;
   vertical-align: bottom; } td { padding: .3rem .5rem; border-top: 1px solid var(--line); vertical-align: top; }

@@ -43,8 +43,12 @@ std::string handoff_differences_table(const json& document) {
   return table.html();
 }
 
+// Moments and handles of the recorder's own, which tell a reader nothing.
+bool is_internal(std::string_view name) { return name.ends_with("_ns") || name.starts_with("loader, "); }
+
 std::string fact_text(const std::string& name, const json& value) {
-  if (value.is_number() && name.ends_with("bytes")) return value_text(value.get<double>(), Unit::kBytes);
+  if (value.is_number() && (name.ends_with("bytes") || name == "limit" || name == "recommended"))
+    return value_text(value.get<double>(), Unit::kBytes);
   return text_of(value);
 }
 
@@ -58,6 +62,14 @@ void flatten_with_commas(const std::string& prefix, const json& facts, json& fla
       flat[full] = value;
     }
   }
+}
+
+std::string flat_name(const LogField& field) {
+  std::string name;
+  for (const char letter : std::string_view(field.pointer).substr(1)) {
+    name += letter == '/' ? std::string(", ") : std::string(1, letter);
+  }
+  return name;
 }
 
 void add_row(Table& table, const std::string& title, std::vector<std::string> values) {
@@ -103,18 +115,21 @@ std::string facts_section(const ReportRuns& runs) {
   Table table("Circumstances", columns);
   std::set<std::string> shown;
   for (const LogField& field : log_fields()) {
-    if (std::string_view(field.group) != "five-tuple") continue;
-    shown.insert(field.name);
+    shown.insert(flat_name(field));
     std::vector<std::string> values;
-    for (const json& facts : flat) {
+    for (const ReportRun& run : runs) {
+      const json& facts = object_in(run.document, "facts");
       values.push_back(value_of(field, facts).is_null() ? "" : text_of(field, facts));
     }
+    // These five are asked for by name; of the others what nobody noted is no news.
+    const bool asked_for = std::string_view(field.group) == "five-tuple";
+    if (!asked_for && std::ranges::all_of(values, &std::string::empty)) continue;
     add_row(table, field.label, std::move(values));
   }
   std::set<std::string> names;
   for (const json& facts : flat) {
     for (const auto& [name, value] : facts.items()) {
-      if (!shown.contains(name)) names.insert(name);
+      if (!shown.contains(name) && !is_internal(name)) names.insert(name);
     }
   }
   for (const std::string& name : names) {
