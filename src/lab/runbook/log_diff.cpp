@@ -60,6 +60,9 @@ std::map<std::string, json> flat_facts(const LoggedRun& run) {
     flat["gate." + text_member(gate, "name")] = text_member(gate, "state");
   }
   flat.erase("");
+  // Moments and handles of the recorder's own, which tell nobody anything.
+  std::erase_if(flat,
+                [](const auto& fact) { return fact.first.ends_with("_ns") || fact.first.starts_with("loader."); });
   return flat;
 }
 
@@ -139,8 +142,10 @@ Comparison compare(const LoggedRun& before, const LoggedRun& after) {
 std::string conclusion(const Comparison& comparison, const std::vector<Explanation>& explanations) {
   if (!comparison.speed_change) return "No figure of speed is in both runs, so there is no difference to explain.";
   const double change = *comparison.speed_change;
-  const std::string what =
-      fmt::format("The later run is {:.1f}% {}", 100 * std::abs(change), change < 0 ? "slower" : "faster");
+  // Beyond a double a percentage is hard to read.
+  const std::string what = change >= 1 ? fmt::format("The later run is {:.3g} times as fast", 1 + change)
+                                       : fmt::format("The later run is {:.1f}% {}", 100 * std::abs(change),
+                                                     change < 0 ? "slower" : "faster");
   if (comparison.within_spread) return what + ", which is within the spread of the measurements.";
   if (std::abs(change) < kNoise)
     return fmt::format("{}, which is less than the {:.0f}% that runs differ by anyway.", what, 100 * kNoise);

@@ -146,7 +146,7 @@ std::string epochs_table(const json& document) {
 
 std::string verdict_sentence(const json& document) {
   const std::string verdict = text_in(document, "verdict");
-  if (verdict == "good") return "Memory stays level: nothing is retained from epoch to epoch.";
+  if (verdict == "good") return "Memory stays level, within the threshold.";
   if (verdict == "bad") return "Memory rises with every epoch: something is retained.";
   return "Whether memory stays level could not be found out.";
 }
