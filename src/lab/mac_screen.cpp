@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+
+#include "lab/text_wrap.h"
 
 namespace anymps::lab {
 namespace {
@@ -17,15 +21,31 @@ std::string cores_of(const gpu::MacProfile& mac) {
   return starred(one_version ? most : fmt::format("{} or {}", mac.fewest_cores.value, most), mac.cores);
 }
 
-std::string mac_row(const gpu::MacProfile& mac, gpu::MacosVersion macos) {
+struct MacCells {
+  std::string name, device, memory, cores, bandwidth, working_set, buffer, macos;
+};
+
+// In a narrow terminal without the columns that no limit comes from.
+std::string mac_line(const MacCells& cells, bool narrow) {
+  if (narrow) {
+    return fmt::format("{:<13}{:<15}{:>7}{:>13}{:>12}\n", cells.name, cells.device, cells.memory, cells.working_set,
+                       cells.buffer);
+  }
+  return fmt::format("{:<15}{:<16}{:>7}{:>10}{:>7}{:>13}{:>12}{:>9}\n", cells.name, cells.device, cells.memory,
+                     cells.cores, cells.bandwidth, cells.working_set, cells.buffer, cells.macos);
+}
+
+MacCells cells_of(const gpu::MacProfile& mac, gpu::MacosVersion macos) {
   const gpu::Figure& working_set = mac.working_set(macos);
   const auto bytes = static_cast<std::size_t>(working_set.value);
-  return fmt::format("{:<15}{:<16}{:>7}{:>10}{:>7}{:>13}{:>12}{:>9}\n", mac.name, mac.device,
-                     fmt::format("{:.0f} GB", mac.memory.value / kBytesPerGiB), cores_of(mac),
-                     starred(fmt::format("{:.0f}", mac.bandwidth.value / 1e9), mac.bandwidth),
-                     starred(fmt::format("{:.2f}", working_set.value / kBytesPerGiB), working_set),
-                     fmt::format("{:.2f}*", static_cast<double>(gpu::max_buffer_for(bytes)) / kBytesPerGiB),
-                     starred(fmt::format("{}-{}", mac.first_macos.value, mac.newest_macos.value), mac.first_macos));
+  return {.name = std::string(mac.name),
+          .device = std::string(mac.device),
+          .memory = fmt::format("{:.0f} GB", mac.memory.value / kBytesPerGiB),
+          .cores = cores_of(mac),
+          .bandwidth = starred(fmt::format("{:.0f}", mac.bandwidth.value / 1e9), mac.bandwidth),
+          .working_set = starred(fmt::format("{:.2f}", working_set.value / kBytesPerGiB), working_set),
+          .buffer = fmt::format("{:.2f}*", static_cast<double>(gpu::max_buffer_for(bytes)) / kBytesPerGiB),
+          .macos = starred(fmt::format("{}-{}", mac.first_macos.value, mac.newest_macos.value), mac.first_macos)};
 }
 
 nlohmann::json figure_json(const gpu::Figure& figure) { return {{"value", figure.value}, {"source", figure.source}}; }
@@ -33,14 +53,17 @@ nlohmann::json figure_json(const gpu::Figure& figure) { return {{"value", figure
 }  // namespace
 
 std::string mac_screen(gpu::MacosVersion macos, const Terminal& terminal) {
-  const auto head = fmt::format("{:<15}{:<16}{:>7}{:>10}{:>7}{:>13}{:>12}{:>9}\n", "name", "chip", "memory", "cores ",
-                                "GB/s ", "working set ", "one buffer ", "macOS ");
+  const bool narrow = terminal.width < 80;  // a pipe counts as 80 columns, and gets all
+  const auto head =
+      mac_line({"name", "chip", "memory", "cores ", "GB/s ", "working set ", "one buffer ", "macOS "}, narrow);
   std::string text = terminal.colour ? "\x1b[1m" + head + "\x1b[0m" : head;
-  for (const gpu::MacProfile& mac : gpu::all_macs()) text += mac_row(mac, macos);
-  return text + fmt::format(
-                    "Working set and largest buffer in GiB under macOS {}. macOS: what it is known to run.\n"
-                    "* computed by a rule, because no source gives it: anymps macs --sources, docs/macs.md\n",
-                    macos.text());
+  for (const gpu::MacProfile& mac : gpu::all_macs()) text += mac_line(cells_of(mac, macos), narrow);
+  const std::size_t width = std::max<std::size_t>(terminal.width, narrow ? 40 : 90);
+  text += wrapped(fmt::format("Working set and largest buffer in GiB under macOS {}.{}", macos.text(),
+                              narrow ? "" : " macOS: what it is known to run."),
+                  width, "");
+  return text +
+         wrapped("* computed by a rule, because no source gives it: anymps macs --sources, docs/macs.md", width, "  ");
 }
 
 std::string mac_source_screen() {

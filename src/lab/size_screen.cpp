@@ -11,13 +11,23 @@
 namespace anymps::lab {
 namespace {
 
-constexpr std::size_t kShareBarWidth = 20;
+constexpr std::size_t kWidestBar = 20;
+constexpr std::size_t kNarrowestBar = 6;
 
-std::string share_bar(double share) {
-  const auto filled = static_cast<std::size_t>(std::llround(std::clamp(share, 0.0, 1.0) * kShareBarWidth));
+std::string share_bar(double share, std::size_t width) {
+  const auto filled = static_cast<std::size_t>(std::llround(std::clamp(share, 0.0, 1.0) * static_cast<double>(width)));
   std::string bar;
-  for (std::size_t i = 0; i < kShareBarWidth; ++i) bar += i < filled ? "█" : "░";
+  for (std::size_t i = 0; i < width; ++i) bar += i < filled ? "█" : "░";
   return bar;
+}
+
+bool has_steps(const SizeReport& report) { return report.figures.step_flops > 0 || report.figures.step_bytes > 0; }
+
+// What the other columns leave of the terminal; none where that is too little to see anything.
+std::size_t bar_width(const SizeReport& report, const Terminal& terminal) {
+  const std::size_t others = 13 + 8 + 2 + 18 + (has_steps(report) ? 10 : 0) + (report.batch ? 10 : 0);
+  const std::size_t left = terminal.width - std::min(terminal.width, others);
+  return left < kNarrowestBar ? 0 : std::min(left, kWidestBar);
 }
 
 std::string_view fit_colour(Fit fit) {
@@ -31,15 +41,15 @@ std::string_view fit_colour(Fit fit) {
   }
 }
 
-std::string fit_row(const MacFit& fit, const SizeReport& report, bool colour) {
+std::string fit_row(const MacFit& fit, const SizeReport& report, std::size_t bar_columns, bool colour) {
   const double share = fit.share();
   std::string verdict = fmt::format("{:<18}", fit_text(fit.fit));
-  std::string bar = share_bar(share);
+  std::string bar = share_bar(share, bar_columns);
   if (colour) {
     verdict = fmt::format("\x1b[{}m{}\x1b[0m", fit_colour(fit.fit), verdict);
     bar = fmt::format("\x1b[{}m{}\x1b[0m", fit_colour(fit.fit), bar);
   }
-  std::string row = fmt::format("{:<15}{}{:>6.0f} %  {}", fit.mac.name, bar, 100 * share, verdict);
+  std::string row = fmt::format("{:<13}{}{:>6.0f} %  {}", fit.mac.name, bar, 100 * share, verdict);
   if (fit.step_seconds) row += fmt::format("{:>10}", human_seconds(*fit.step_seconds));
   if (report.batch) row += fmt::format("{:>10}", fit.largest_batch ? std::to_string(*fit.largest_batch) : "-");
   return row + "\n";
@@ -49,22 +59,29 @@ std::string fit_row(const MacFit& fit, const SizeReport& report, bool colour) {
 
 std::string size_screen(const SizeReport& report, const Terminal& terminal) {
   const SizeFigures& figures = report.figures;
-  std::string text = fmt::format("peak        {} in tensors and temporaries on the device, {} in tensors alone\n",
-                                 human_bytes(figures.block_bytes), human_bytes(report.run.memory.tensor_bytes)) +
-                     fmt::format("memory      {} in {} process{} (the device's memory included), {} in other apps\n",
+  const std::size_t width = std::clamp<std::size_t>(terminal.width, 40, 110);
+  const auto line = [&](const char* label, const std::string& said) {
+    return fmt::format("{:<12}", label) + wrapped(said, width, "            ");
+  };
+  std::string text =
+      line("peak", fmt::format("{} in tensors and temporaries on the device, {} in tensors alone",
+                               human_bytes(figures.block_bytes), human_bytes(report.run.memory.tensor_bytes))) +
+      line("memory", fmt::format("{} in {} process{} (the device's memory included), {} in other apps",
                                  human_bytes(figures.resident_bytes), report.processes,
-                                 report.processes == 1 ? "" : "es", human_bytes(figures.other_bytes)) +
-                     fmt::format("swaps       where memory is below {}\n\n",
-                                 human_bytes(figures.resident_bytes + figures.other_bytes));
-  text += fmt::format("{:<15}{:<20}{:>8}  {:<18}", fmt::format("macOS {}", report.macos.text()), "need against limit",
-                      "share", "verdict");
-  if (figures.step_flops > 0 || figures.step_bytes > 0) text += fmt::format("{:>10}", "est. step");
+                                 report.processes == 1 ? "" : "es", human_bytes(figures.other_bytes))) +
+      line("swaps",
+           fmt::format("where memory is below {}", human_bytes(figures.resident_bytes + figures.other_bytes))) +
+      "\n";
+  const std::size_t bar = bar_width(report, terminal);
+  text += fmt::format("{:<13}{:<{}}{:>8}  {:<18}", fmt::format("macOS {}", report.macos.text()),
+                      bar == kWidestBar ? "need against limit" : "", bar, "share", "verdict");
+  if (has_steps(report)) text += fmt::format("{:>10}", "est. step");
   if (report.batch) text += fmt::format("{:>10}", "max batch");
   text += "\n";
-  for (const MacFit& fit : report.macs) text += fit_row(fit, report, terminal.colour);
+  for (const MacFit& fit : report.macs) text += fit_row(fit, report, bar, terminal.colour);
   text += "\n";
   for (const std::string& note : size_notes(report)) {
-    text += wrapped(note, std::clamp<std::size_t>(terminal.width, 60, 110), "");
+    text += wrapped(note, width, "");
   }
   return text;
 }

@@ -100,19 +100,26 @@ std::string change_text(const json& change) {
 std::string log_list_screen(const json& document, const Terminal& terminal) {
   const json& runs = member(document, "runs");
   if (runs.empty()) return fmt::format("{} has no such run yet\n", text_member(document, "logbook"));
-  std::string text = terminal.paint(kBold, fmt::format("{:>5}  {:<20}  {:<8}  {:<11}  {:<8}  {:<12}  command", "run",
-                                                       "started (UTC)", "verb", "state", "verdict", "torch")) +
-                     "\n";
+  // In a narrow terminal the command is worth more than these.
+  const bool narrow = terminal.width < 80;
+  const auto row = [&](const std::string& id, const std::string& started, const std::string& verb,
+                       const std::string& state) {
+    return fmt::format("{:>5}  {:<20}  {:<8}  ", id, started, verb) + (narrow ? "" : fmt::format("{:<11}  ", state));
+  };
+  std::string text =
+      terminal.paint(kBold, row("run", "started (UTC)", "verb", "state") + fmt::format("{:<8}  ", "verdict") +
+                                (narrow ? "" : fmt::format("{:<12}  ", "torch")) + "command") +
+      "\n";
   for (const json& run : runs) {
     const std::string verdict = text_member(run, "verdict");
-    const std::string head =
-        fmt::format("{:>5}  {:<20}  {:<8}  {:<11}  ", plain_text(member(run, "id")), text_member(run, "started"),
-                    text_member(run, "verb"), text_member(run, "state"));
-    const std::string torch = fmt::format("  {:<12}  ", text_member(member(run, "facts"), "torch", "-"));
+    const std::string head = row(plain_text(member(run, "id")), text_member(run, "started"), text_member(run, "verb"),
+                                 text_member(run, "state"));
+    const std::string torch =
+        narrow ? "  " : fmt::format("  {:<12}  ", text_member(member(run, "facts"), "torch", "-"));
     const std::size_t taken = head.size() + 8 + torch.size();
     text += head + terminal.paint(verdict_colour(verdict), fmt::format("{:<8}", verdict)) + torch +
             keep_end(logged_command(run),
-                     std::max<std::size_t>(20, width_of(terminal) - std::min(taken, width_of(terminal)))) +
+                     std::max<std::size_t>(10, width_of(terminal) - std::min(taken, width_of(terminal)))) +
             "\n";
   }
   return text;
