@@ -25,7 +25,7 @@ bool has_steps(const SizeReport& report) { return report.figures.step_flops > 0 
 
 // What the other columns leave of the terminal; none where that is too little to see anything.
 std::size_t bar_width(const SizeReport& report, const Terminal& terminal) {
-  const std::size_t others = 13 + 8 + 2 + 18 + (has_steps(report) ? 10 : 0) + (report.batch ? 10 : 0);
+  const std::size_t others = 13 + 8 + 2 + 17 + (has_steps(report) ? 10 : 0) + (report.batch ? 10 : 0);
   const std::size_t left = terminal.width - std::min(terminal.width, others);
   return left < kNarrowestBar ? 0 : std::min(left, kWidestBar);
 }
@@ -43,7 +43,7 @@ std::string_view fit_colour(Fit fit) {
 
 std::string fit_row(const MacFit& fit, const SizeReport& report, std::size_t bar_columns, bool colour) {
   const double share = fit.share();
-  std::string verdict = fmt::format("{:<18}", fit_text(fit.fit));
+  std::string verdict = fmt::format("{:<17}", fit_text(fit.fit));
   std::string bar = share_bar(share, bar_columns);
   if (colour) {
     verdict = fmt::format("\x1b[{}m{}\x1b[0m", fit_colour(fit.fit), verdict);
@@ -73,7 +73,7 @@ std::string size_screen(const SizeReport& report, const Terminal& terminal) {
            fmt::format("where memory is below {}", human_bytes(figures.resident_bytes + figures.other_bytes))) +
       "\n";
   const std::size_t bar = bar_width(report, terminal);
-  text += fmt::format("{:<13}{:<{}}{:>8}  {:<18}", fmt::format("macOS {}", report.macos.text()),
+  text += fmt::format("{:<13}{:<{}}{:>8}  {:<17}", fmt::format("macOS {}", report.macos.text()),
                       bar == kWidestBar ? "need against limit" : "", bar, "share", "verdict");
   if (has_steps(report)) text += fmt::format("{:>10}", "est. step");
   if (report.batch) text += fmt::format("{:>10}", "max batch");
