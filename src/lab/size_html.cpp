@@ -18,8 +18,8 @@ th { text-align: left; font-weight: 600; color: var(--dim); font-size: .8rem; pa
 td { padding: .18rem .5rem; border-top: 1px solid var(--line); white-space: nowrap; }
 td.n, th.n { text-align: right; } td.bar { width: 45%; }
 tr.group th { padding-top: .9rem; color: var(--ink); font-size: .9rem; }
-@media (max-width: 40rem) { td.bar, th.bar { display: none; } td.verdict { white-space: normal; } td, th { padding-left: .25rem;
-  padding-right: .25rem; } }
+@media (max-width: 40rem) { table { font-size: .8rem; } td.bar, th.bar { display: none; } td.verdict { white-space: normal; } td, th { padding-left: .15rem;
+  padding-right: .15rem; } }
 .fits .verdict { color: var(--fits); } .close .verdict { color: var(--close); } .bad .verdict { color: var(--bad); }
 )css";
 

@@ -117,10 +117,11 @@ std::string log_list_screen(const json& document, const Terminal& terminal) {
     const std::string torch =
         narrow ? "  " : fmt::format("  {:<12}  ", text_member(member(run, "facts"), "torch", "-"));
     const std::size_t taken = head.size() + 8 + torch.size();
-    text += head + terminal.paint(verdict_colour(verdict), fmt::format("{:<8}", verdict)) + torch +
-            keep_end(logged_command(run),
-                     std::max<std::size_t>(10, width_of(terminal) - std::min(taken, width_of(terminal)))) +
-            "\n";
+    text +=
+        head + terminal.paint(verdict_colour(verdict), fmt::format("{:<8}", verdict)) + torch +
+        keep_end(logged_command(run),
+                 std::max<std::size_t>(narrow ? 10 : 20, width_of(terminal) - std::min(taken, width_of(terminal)))) +
+        "\n";
   }
   return text;
 }
