@@ -51,10 +51,10 @@ const OperatorHistory* operator_history(std::string_view name) {
   return found != std::end(kOperatorHistories) && found->name == name ? found : nullptr;
 }
 
-std::vector<CompositePart> lacking_parts_of(std::string_view composite) {
+std::vector<CompositePart> lacking_parts_of(std::string_view name) {
   std::vector<CompositePart> found;
   std::ranges::copy_if(kCompositeParts, std::back_inserter(found),
-                       [&](const CompositePart& part) { return part.composite == composite; });
+                       [&](const CompositePart& part) { return part.composite == without_overload(name); });
   return found;
 }
 
@@ -65,8 +65,7 @@ OperatorRoute route_with_parts(const OperatorHistory& history, std::size_t relea
     const OperatorHistory* of_part = operator_history(part.part);
     return part.in_all_calls && of_part != nullptr && of_part->in(release) == OperatorRoute::kRefused;
   };
-  return std::ranges::any_of(lacking_parts_of(without_overload(history.name)), is_refused) ? OperatorRoute::kRefused
-                                                                                           : own;
+  return std::ranges::any_of(lacking_parts_of(history.name), is_refused) ? OperatorRoute::kRefused : own;
 }
 
 std::vector<OperatorHistory> overloads_of(std::string_view name) {

@@ -54,8 +54,8 @@ std::optional<std::size_t> torch_release_before(std::string_view version);
 std::span<const OperatorHistory> operator_histories();
 const OperatorHistory* operator_history(std::string_view name);
 
-// What is known to be missing of a composite, by its name without overload (data/coverage/composites.tsv).
-std::vector<CompositePart> lacking_parts_of(std::string_view composite);
+// What is known to be missing of a composite, whichever overload is named (data/coverage/composites.tsv).
+std::vector<CompositePart> lacking_parts_of(std::string_view name);
 
 // As OperatorHistory::in(), but a composite is refused where a part is that all its calls need.
 OperatorRoute route_with_parts(const OperatorHistory& history, std::size_t release);

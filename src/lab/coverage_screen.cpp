@@ -71,7 +71,7 @@ namespace {
 // Of a composite, the parts that were missing while it was one: "; it calls _linalg_eigvals: refused in all of ..."
 std::string parts_told(const gpu::OperatorHistory& history) {
   std::string text;
-  for (const gpu::CompositePart& part : gpu::lacking_parts_of(history.name.substr(0, history.name.find('.')))) {
+  for (const gpu::CompositePart& part : gpu::lacking_parts_of(history.name)) {
     const gpu::OperatorHistory* own = gpu::operator_history(part.part);
     bool missing = false;
     for (std::size_t i = 0; own != nullptr && i < gpu::torch_releases().size(); ++i) {

@@ -14,6 +14,7 @@
 
 #include "lab/runbook/document_fields.h"
 #include "lab/runbook/log_explanations.h"
+#include "lab/runbook/log_fields.h"
 #include "lab/runbook/log_figures.h"
 
 namespace anymps::lab {
@@ -60,9 +61,7 @@ std::map<std::string, json> flat_facts(const LoggedRun& run) {
     flat["gate." + text_member(gate, "name")] = text_member(gate, "state");
   }
   flat.erase("");
-  // Moments and handles of the recorder's own, which tell nobody anything.
-  std::erase_if(flat,
-                [](const auto& fact) { return fact.first.ends_with("_ns") || fact.first.starts_with("loader."); });
+  std::erase_if(flat, [](const auto& fact) { return is_recorders_own(fact.first); });
   return flat;
 }
 

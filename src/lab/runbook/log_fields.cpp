@@ -89,6 +89,10 @@ const LogField* field_at(std::string_view dotted) {
   return found == kFields.end() ? nullptr : found;
 }
 
+bool is_recorders_own(std::string_view fact) {
+  return fact.ends_with("_ns") || fact.starts_with("loader.") || fact.starts_with("loader, ");
+}
+
 const LogField& log_field(std::string_view name) {
   return *std::ranges::find(kFields, name, [](const LogField& field) { return std::string_view(field.name); });
 }

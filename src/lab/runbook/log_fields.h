@@ -27,6 +27,10 @@ const LogField& log_field(std::string_view name);
 // The one of a fact's name with dots ("machine.memory_bytes"); null where it is none of them.
 const LogField* field_at(std::string_view dotted);
 
+// Moments and handles of the recorder's own, which tell a reader nothing. Parts of the name are joined by a dot or a
+// comma.
+bool is_recorders_own(std::string_view fact);
+
 // Null where it was not recorded.
 const nlohmann::json& value_of(const LogField& field, const nlohmann::json& facts);
 

@@ -75,7 +75,7 @@ std::string note_lines(const Terminal& terminal, const json& notes) {
 }
 
 // What a fact was, in units where it has any.
-std::string fact_text(const std::string& name, const json& value) {
+std::string changed_fact_text(const std::string& name, const json& value) {
   const LogField* field = field_at(name);
   // The apps that changed are known by their names alone.
   if (field == nullptr || field->kind == FieldKind::kApps) return value.is_null() ? "-" : plain_text(value);
@@ -87,8 +87,9 @@ std::string fact_text(const std::string& name, const json& value) {
 std::string change_line(const Terminal& terminal, const json& change) {
   const std::string name = text_member(change, "name");
   const LogField* field = field_at(name);
-  return line(terminal, keep_ends(field != nullptr ? field->label : name, kLogLabelWidth - 3),
-              fact_text(name, member(change, "before")) + " -> " + fact_text(name, member(change, "after")));
+  return line(
+      terminal, keep_ends(field != nullptr ? field->label : name, kLogLabelWidth - 3),
+      changed_fact_text(name, member(change, "before")) + " -> " + changed_fact_text(name, member(change, "after")));
 }
 
 std::string change_text(const json& change) {

@@ -43,9 +43,6 @@ std::string handoff_differences_table(const json& document) {
   return table.html();
 }
 
-// Moments and handles of the recorder's own, which tell a reader nothing.
-bool is_internal(std::string_view name) { return name.ends_with("_ns") || name.starts_with("loader, "); }
-
 std::string fact_text(const std::string& name, const json& value) {
   if (value.is_number() && (name.ends_with("bytes") || name == "limit" || name == "recommended"))
     return value_text(value.get<double>(), Unit::kBytes);
@@ -129,7 +126,7 @@ std::string facts_section(const ReportRuns& runs) {
   std::set<std::string> names;
   for (const json& facts : flat) {
     for (const auto& [name, value] : facts.items()) {
-      if (!shown.contains(name) && !is_internal(name)) names.insert(name);
+      if (!shown.contains(name) && !is_recorders_own(name)) names.insert(name);
     }
   }
   for (const std::string& name : names) {

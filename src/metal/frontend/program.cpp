@@ -93,6 +93,7 @@ std::vector<std::byte> Program::air_of(const std::string& kernel) const {
 }
 
 std::vector<std::vector<std::byte>> Program::air_of(std::span<const std::string> kernels) const {
+  if (kernels.size() == 1) return std::vector<std::vector<std::byte>>(1, air_of(kernels[0]));
   const gpu::Blob program = compiled();
   return extract_kernels(unpack(program.bytes()).module, kernels);
 }

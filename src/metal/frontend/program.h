@@ -25,7 +25,7 @@ class Program {
 
   // A module of AIR with this kernel, as bitcode. Throws CompileError for what is found only then: an undefined symbol.
   std::vector<std::byte> air_of(const std::string& kernel) const;
-  // Of many; none of them comes from the cache or goes there.
+  // Of many; only one alone comes from the cache or goes there.
   std::vector<std::vector<std::byte>> air_of(std::span<const std::string> kernels) const;
 
  private:

@@ -46,9 +46,7 @@ OpenedLibrary compile(const std::string& file, SourceOptions options, std::span<
   }
   const frontend::Program program(source, options);
   const std::vector<std::string> names = chosen(program, file, kernels);
-  // One alone comes from the cache, as for `metal run`.
-  using Modules = std::vector<std::vector<std::byte>>;
-  const Modules modules = names.size() == 1 ? Modules(1, program.air_of(names[0])) : program.air_of(names);
+  const std::vector<std::vector<std::byte>> modules = program.air_of(names);
   std::vector<FunctionEntry> functions;
   for (std::size_t i = 0; i < names.size(); ++i) functions.push_back(entry_of(names[i], modules[i]));
   return {Metallib::from_bytes(write_metallib(functions)), program.warnings()};
