@@ -135,7 +135,7 @@ std::optional<lab::RunFolder> folder_for(const CheckOptions& options) {
 
 int check_command(CheckOptions& options, const std::vector<std::string>& command) {
   if (options.rules) {
-    const std::string rules = lab::rules_screen();
+    const std::string rules = lab::rules_screen(lab::Terminal::behind(STDOUT_FILENO));
     std::fwrite(rules.data(), 1, rules.size(), stdout);
     return 0;
   }

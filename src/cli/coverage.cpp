@@ -1,5 +1,6 @@
 // `anymps coverage`: in which releases of PyTorch an operator runs on MPS.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -64,7 +65,8 @@ int coverage(const CoverageOptions& options) {
   if (!named(options.operators, found)) return kUsageError;
   if (!options.lacking.empty() && !of_release(options.lacking, false, found)) return kUsageError;
   if (!options.arrived.empty() && !of_release(options.arrived, true, found)) return kUsageError;
-  fmt::print("{}", options.json ? lab::coverage_to_json(found).dump(2) + "\n" : lab::coverage_screen(found));
+  fmt::print("{}", options.json ? lab::coverage_to_json(found).dump(2) + "\n"
+                                : lab::coverage_screen(found, lab::Terminal::behind(STDOUT_FILENO)));
   return 0;
 }
 

@@ -185,16 +185,17 @@ std::string_view unit_name(CheckUnit unit) {
   }
 }
 
-std::string rules_screen() {
+std::string rules_screen(const Terminal& terminal) {
   constexpr std::string_view kIndent = "    ";
+  const std::size_t width = std::min(kRulesWidth, terminal.room());
   std::string text;
   for (const CheckRule& rule : kRules) {
     const std::string strict = rule.strict_severity != rule.severity
                                    ? fmt::format(", {} with --strict", severity_name(rule.strict_severity))
                                    : "";
     text += fmt::format("{} ({}{})\n{}", rule.id, severity_name(rule.severity), strict, kIndent);
-    text += wrapped(fmt::format("{}. {}", rule.title, rule.why), kRulesWidth, kIndent);
-    text += fmt::format("{}{}", kIndent, wrapped(fmt::format("Do: {}", rule.remedy), kRulesWidth, kIndent));
+    text += wrapped(fmt::format("{}. {}", rule.title, rule.why), width, kIndent);
+    text += fmt::format("{}{}", kIndent, wrapped(fmt::format("Do: {}", rule.remedy), width, kIndent));
   }
   return text;
 }

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "lab/terminal.h"
+
 namespace anymps::lab {
 
 enum class Severity : std::uint8_t { kNote, kWarning, kError };
@@ -41,6 +43,6 @@ std::string in_unit(CheckUnit unit, std::uint64_t total);
 std::string_view unit_name(CheckUnit unit);
 
 // All rules for a reader, a paragraph each.
-std::string rules_screen();
+std::string rules_screen(const Terminal& terminal);
 
 }  // namespace anymps::lab

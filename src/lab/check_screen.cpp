@@ -11,10 +11,12 @@
 namespace anymps::lab {
 namespace {
 
-constexpr std::size_t kNarrowestCheck = 60;
+constexpr std::size_t kNarrowestCheck = 40;
 constexpr std::size_t kWidestCheck = 110;
 constexpr std::size_t kPlacesShown = 10;
+constexpr std::string_view kHeadLabel = "anymps check: ";
 constexpr std::string_view kRuleIndent = "  ";
+constexpr std::string_view kPlaceIndent = "    ";
 constexpr std::string_view kSourceIndent = "      ";
 
 std::string_view severity_colour(Severity severity) {
@@ -38,7 +40,11 @@ class CheckScreen {
                                     : report.run.processes == 0 || !report.device_used || !report.findings.empty()
                                         ? kYellow
                                         : kGreen;
-    text_ += terminal_.paint(kBold, "anymps check: ") + terminal_.paint(colour, report.verdict()) + "\n";
+    const std::string line = fitted(fmt::format("{}{}", kHeadLabel, report.verdict()), kRuleIndent, terminal_);
+    text_ +=
+        terminal_.paint(kBold, kHeadLabel) +
+        terminal_.paint(colour, std::string_view(line).substr(kHeadLabel.size(), line.size() - kHeadLabel.size() - 1)) +
+        "\n";
     if (!report.run.command.empty()) labelled("command", command_text(report.run));
     if (report.run.status != 0 || report.run.seconds > 0) labelled("ended", ended_text(report.run));
     if (report.run.processes == 0) return;
@@ -47,10 +53,9 @@ class CheckScreen {
   }
 
   void rule(const RuleFindings& group, SourceLines& sources) {
-    text_ += "\n" + terminal_.paint(severity_colour(group.severity), severity_name(group.severity)) + " " +
-             terminal_.paint(kBold, group.rule->id) + fmt::format(": {}\n", group.rule->title);
-    text_ += std::string(kRuleIndent) + wrapped(group.rule->why, width_, kRuleIndent);
-    text_ += std::string(kRuleIndent) + wrapped(fmt::format("Do: {}", group.rule->remedy), width_, kRuleIndent);
+    title(group);
+    paragraph(kRuleIndent, group.rule->why);
+    paragraph(kRuleIndent, fmt::format("Do: {}", group.rule->remedy));
     const std::size_t shown = std::min(group.findings.size(), kPlacesShown);
     for (std::size_t i = 0; i < shown; ++i) place(*group.findings[i], sources);
     if (shown < group.findings.size()) {
@@ -59,7 +64,7 @@ class CheckScreen {
   }
 
   void caution(std::string_view caveat) {
-    text_ += terminal_.paint(kYellow, "caution") + " " + wrapped(caveat, width_, "        ");
+    text_ += terminal_.paint(kYellow, "caution") + " " + wrapped(caveat, width_, "        ", terminal_);
   }
 
   void line_break() { text_ += "\n"; }
@@ -75,7 +80,34 @@ class CheckScreen {
   }
 
   void labelled(std::string_view label, std::string_view text) {
-    text_ += terminal_.paint(kDim, fmt::format("{:<10}", label)) + wrapped(text, width_, "          ");
+    text_ += terminal_.paint(kDim, fmt::format("{:<10}", label)) + wrapped(text, width_, "          ", terminal_);
+  }
+
+  void paragraph(std::string_view indent, std::string_view text) {
+    text_ += std::string(indent) + wrapped(text, width_, indent, terminal_);
+  }
+
+  // The severity and the rule are words of the first line, however narrow it is.
+  void title(const RuleFindings& group) {
+    const std::string_view severity = severity_name(group.severity);
+    const std::string_view id = group.rule->id;
+    const std::string line = fitted(fmt::format("{} {}: {}", severity, id, group.rule->title), kRuleIndent, terminal_);
+    text_ += "\n" + terminal_.paint(severity_colour(group.severity), severity) + " " + terminal_.paint(kBold, id) +
+             line.substr(severity.size() + 1 + id.size());
+  }
+
+  // Where it is and what of it: on one line where both fit.
+  void head_of(const Finding& finding, std::string_view rest) {
+    const std::string site = finding.site.file.empty() ? "(the whole run)" : finding.site.text();
+    const bool together = length_of(site) + 2 + length_of(rest) <= terminal_.room(kPlaceIndent.size());
+    text_ += std::string(kPlaceIndent) + terminal_.paint(kBold, keep_ends(site, terminal_.room(kPlaceIndent.size())));
+    if (rest.empty()) {
+      text_ += "\n";
+    } else if (together) {
+      text_ += fmt::format("  {}\n", rest);
+    } else {
+      text_ += fmt::format("\n{}{}", kSourceIndent, fitted(rest, kSourceIndent, terminal_));
+    }
   }
 
   void place(const Finding& finding, SourceLines& sources) {
@@ -83,15 +115,13 @@ class CheckScreen {
     if (finding.count > 1) parts.push_back(fmt::format("{}×", finding.count));
     if (const std::string total = in_unit(finding.rule->unit, finding.total); !total.empty()) parts.push_back(total);
     if (!finding.subject.empty()) parts.push_back(finding.subject);
-    const std::string rest = fmt::format("{}", fmt::join(parts, "  "));
-    const bool placeless = finding.site.file.empty();
-    text_ += "    " + terminal_.paint(kBold, placeless ? "(the whole run)" : finding.site.text());
-    text_ += rest.empty() ? "\n" : "  " + rest + "\n";
+    head_of(finding, fmt::format("{}", fmt::join(parts, "  ")));
     for (const SourceLine& line : sources.at(finding.site)) {
       const std::size_t begin = std::min(line.text.find_first_not_of(' '), line.text.size());
-      text_ += terminal_.paint(kDim, fmt::format("{}{}", kSourceIndent, line.text.substr(begin))) + "\n";
+      const std::string quoted = keep_start(line.text.substr(begin), terminal_.room(kSourceIndent.size()));
+      text_ += terminal_.paint(kDim, fmt::format("{}{}", kSourceIndent, quoted)) + "\n";
     }
-    if (!finding.detail.empty()) text_ += std::string(kSourceIndent) + wrapped(finding.detail, width_, kSourceIndent);
+    if (!finding.detail.empty()) paragraph(kSourceIndent, finding.detail);
   }
 
   const Terminal& terminal_;

@@ -6,11 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include "gpu/edit_distance.h"
+#include "lab/text_wrap.h"
 
 namespace anymps::lab {
 namespace {
 
 using gpu::OperatorRoute;
+
+constexpr std::size_t kLeastSentence = 30;
 
 struct RouteText {
   OperatorRoute route;
@@ -108,12 +111,17 @@ std::string told(const gpu::OperatorHistory& history) {
   return text;
 }
 
-std::string coverage_screen(std::span<const gpu::OperatorHistory> operators) {
+std::string coverage_screen(std::span<const gpu::OperatorHistory> operators, const Terminal& terminal) {
   std::size_t width = 0;
   for (const gpu::OperatorHistory& one : operators) width = std::max(width, one.name.size());
+  // Beside long names a narrow terminal has no room for sentences: there they stand below.
+  const bool below = terminal.room(width + 2) < kLeastSentence;
+  const std::string indent(below ? 4 : width + 2, ' ');
   std::string text;
-  for (const gpu::OperatorHistory& one : operators)
-    text += fmt::format("{:<{}}  {}{}\n", one.name, width, told(one), parts_told(one));
+  for (const gpu::OperatorHistory& one : operators) {
+    text += below ? keep_ends(one.name, terminal.room()) + "\n" + indent : fmt::format("{:<{}}  ", one.name, width);
+    text += fitted(told(one) + parts_told(one), indent, terminal);
+  }
   return text;
 }
 

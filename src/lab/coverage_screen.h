@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu/operator_history.h"
+#include "lab/terminal.h"
 
 namespace anymps::lab {
 
@@ -25,7 +26,7 @@ std::string nearest_operator(std::string_view written);
 std::string told(const gpu::OperatorHistory& history);
 
 // A line for each, with the parts of composites that are missing somewhere.
-std::string coverage_screen(std::span<const gpu::OperatorHistory> operators);
+std::string coverage_screen(std::span<const gpu::OperatorHistory> operators, const Terminal& terminal);
 // {"version", "releases", "operators": {NAME: {RELEASE: ROUTE}}}; a composite is refused where a part of it always is.
 nlohmann::json coverage_to_json(std::span<const gpu::OperatorHistory> operators);
 

@@ -2,10 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "lab/text_wrap.h"
 
 namespace anymps::lab {
 namespace {
+
+constexpr std::string_view kFactIndent = "    ";
+constexpr std::string_view kWhatIndent = "        ";
 
 std::string text_at(const nlohmann::json& object, const char* key) {
   return on_one_line(object.at(key).get_ref<const std::string&>());
@@ -29,22 +36,56 @@ std::string argument_bytes(const nlohmann::json& argument) {
   return fmt::format("{} bytes{}", size, least != 0 ? "" : " each");
 }
 
-std::string argument_line(const nlohmann::json& argument) {
+std::string argument_what(const nlohmann::json& argument) {
   std::string notes;
   if (argument.at("unused").get<bool>()) notes += ", unused";
   if (argument.contains("function_constant")) notes += ", if " + text_at(argument, "function_constant");
-  const std::string what = text_at(argument, "name") + ": " + text_at(argument, "type") + notes;
-  if (!argument.contains("binding")) return fmt::format("    {:<61}  {}\n", text_at(argument, "kind"), what);
+  return text_at(argument, "name") + ": " + text_at(argument, "type") + notes;
+}
+
+// "3", or "3-6" for an array.
+std::string argument_place(const nlohmann::json& argument) {
   const auto count = argument.at("count").get<unsigned>();
   const auto binding = argument.at("binding").get<unsigned>();
-  const std::string place =
-      count == 1 ? fmt::format("{}", binding) : fmt::format("{}-{}", binding, binding + count - 1);
-  return fmt::format("    {:<18} {:>3}  {:<10} {:<11}{:>15}  {}\n", text_at(argument, "kind"), place,
+  return count == 1 ? fmt::format("{}", binding) : fmt::format("{}-{}", binding, binding + count - 1);
+}
+
+std::string argument_line(const nlohmann::json& argument) {
+  const std::string what = argument_what(argument);
+  if (!argument.contains("binding")) return fmt::format("    {:<61}  {}\n", text_at(argument, "kind"), what);
+  return fmt::format("    {:<18} {:>3}  {:<10} {:<11}{:>15}  {}\n", text_at(argument, "kind"), argument_place(argument),
                      text_at(argument, "access"), space_name(argument.at("address_space").get<unsigned>()),
                      argument_bytes(argument), what);
 }
 
-std::string limits_of(const nlohmann::json& function) {
+std::string fact(std::string_view indent, std::string_view text, const Terminal& terminal) {
+  return std::string(indent) + fitted(text, indent, terminal);
+}
+
+// For a narrow terminal: what kind of argument, and below it what it is called.
+std::string argument_lines(const nlohmann::json& argument, const Terminal& terminal) {
+  std::string kind = text_at(argument, "kind");
+  if (argument.contains("binding")) {
+    kind += fmt::format(" {}, {}, {}, {}", argument_place(argument), text_at(argument, "access"),
+                        space_name(argument.at("address_space").get<unsigned>()), argument_bytes(argument));
+  }
+  return fact(kFactIndent, kind, terminal) + fact(kWhatIndent, argument_what(argument), terminal);
+}
+
+// All of a function in the same form.
+std::string arguments_of(const nlohmann::json& function, const Terminal& terminal) {
+  std::vector<std::string> lines;
+  std::ranges::transform(function.at("arguments"), std::back_inserter(lines), argument_line);
+  const auto fits = [&](const std::string& line) { return length_of(line) - 1 <= terminal.room(); };
+  const bool narrow = !std::ranges::all_of(lines, fits);
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    text += narrow ? argument_lines(function.at("arguments")[i], terminal) : lines[i];
+  }
+  return text;
+}
+
+std::string limits_of(const nlohmann::json& function, const Terminal& terminal) {
   std::string text;
   if (const auto bytes = function.at("threadgroup_bytes").get<std::size_t>(); bytes != 0) {
     text += fmt::format("    {} bytes of threadgroup memory\n", bytes);
@@ -53,21 +94,29 @@ std::string limits_of(const nlohmann::json& function) {
     text += fmt::format("    at most {} threads in a threadgroup\n", most.get<unsigned>());
   }
   for (const auto& constant : function.at("function_constants")) {
-    text += fmt::format("    function constant {:>5}  {}: {}{}\n", constant.at("id").get<unsigned>(),
-                        text_at(constant, "name"), text_at(constant, "type"),
-                        constant.at("required").get<bool>() ? "" : ", optional");
+    text += fact(
+        kFactIndent,
+        fmt::format("function constant {:>5}  {}: {}{}", constant.at("id").get<unsigned>(), text_at(constant, "name"),
+                    text_at(constant, "type"), constant.at("required").get<bool>() ? "" : ", optional"),
+        terminal);
   }
   return text;
 }
 
+std::string function_head(const nlohmann::json& function, const Terminal& terminal) {
+  const std::string name = keep_ends(text_at(function, "name"), terminal.room());
+  const std::string made = fmt::format("{}, Metal {}, AIR {}", text_at(function, "type"), text_at(function, "metal"),
+                                       text_at(function, "air"));
+  const bool together = length_of(name) + 2 + length_of(made) <= terminal.room();
+  return terminal.paint(kBold, name) +
+         (together ? fmt::format("  {}\n", made) : "\n" + fact(kFactIndent, made, terminal));
+}
+
 std::string function_block(const nlohmann::json& function, const Terminal& terminal) {
-  const std::string name = text_at(function, "name");
-  std::string text = fmt::format("{}  {}, Metal {}, AIR {}\n", terminal.colour ? "\x1b[1m" + name + "\x1b[0m" : name,
-                                 text_at(function, "type"), text_at(function, "metal"), text_at(function, "air"));
-  if (function.contains("error")) return text + "    refused: " + text_at(function, "error") + "\n";
+  const std::string text = function_head(function, terminal);
+  if (function.contains("error")) return text + fact(kFactIndent, "refused: " + text_at(function, "error"), terminal);
   if (!function.contains("arguments")) return text;
-  for (const auto& argument : function.at("arguments")) text += argument_line(argument);
-  return text + limits_of(function);
+  return text + arguments_of(function, terminal) + limits_of(function, terminal);
 }
 
 }  // namespace

@@ -25,17 +25,6 @@ constexpr std::size_t kMemoryBarWidth = 20;
 constexpr std::uint64_t kFewIntervals = 10;
 constexpr double kWideSpread = 0.3;
 
-std::string keep_start(std::string_view text, std::size_t width) {
-  std::size_t length = length_of(text);
-  if (length <= width) return std::string(text);
-  while (length >= width && !text.empty()) {
-    while (text.size() > 1 && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.remove_suffix(1);
-    text.remove_suffix(1);
-    --length;
-  }
-  return std::string(text) + "…";
-}
-
 std::string with_commas(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t from_end = 3; from_end < digits.size(); from_end += 4) digits.insert(digits.size() - from_end, ",");

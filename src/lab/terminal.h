@@ -17,11 +17,16 @@ inline constexpr std::string_view kYellow = "33";
 struct Terminal {
   std::size_t width = 80;
   bool colour = false;
+  bool endless = false;  // a pipe, whose reader gets lines whole; what is wrapped there is wrapped at `width`
+
+  // How long the rest of a line may be that begins with `taken` columns.
+  std::size_t room(std::size_t taken = 0) const;
 
   // With a colour or weight of ECMA-48 ("31", "1"), where there is colour.
   std::string paint(std::string_view code, std::string_view text) const;
 
-  // Colour only on a terminal, and not where NO_COLOR (no-color.org) or TERM=dumb say otherwise.
+  // The width is that of COLUMNS, where it is a number from 40 to 1000, else the terminal's. Colour only on a terminal,
+  // and not where NO_COLOR (no-color.org) or TERM=dumb say otherwise.
   static Terminal behind(int file_descriptor);
 };
 

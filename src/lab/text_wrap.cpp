@@ -22,9 +22,37 @@ std::string wrapped(std::string_view text, std::size_t width, std::string_view i
   return result + "\n";
 }
 
+std::string wrapped(std::string_view text, std::size_t width, std::string_view indent, const Terminal& terminal) {
+  const std::size_t room = terminal.room(indent.size());
+  std::string words;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    words += keep_ends(text.substr(0, end), room);
+    if (end < text.size()) words += ' ';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return wrapped(words, width, indent);
+}
+
+std::string fitted(std::string_view text, std::string_view indent, const Terminal& terminal) {
+  if (length_of(text) <= terminal.room(indent.size())) return std::string(text) + "\n";
+  return wrapped(text, terminal.room(), indent, terminal);
+}
+
 std::size_t length_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::string keep_start(std::string_view text, std::size_t width) {
+  std::size_t length = length_of(text);
+  if (length <= width) return std::string(text);
+  while (length >= width && !text.empty()) {
+    while (text.size() > 1 && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.remove_suffix(1);
+    text.remove_suffix(1);
+    --length;
+  }
+  return std::string(text) + "…";
 }
 
 std::string keep_end(std::string_view text, std::size_t width) {

@@ -1,11 +1,22 @@
 // Tables on a terminal of 60 columns: no line is longer.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "lab/check_report.h"
+#include "lab/check_screen.h"
+#include "lab/coverage_screen.h"
+#include "lab/env_screen.h"
 #include "lab/gibibyte.h"
 #include "lab/mac_screen.h"
+#include "lab/metal_screen.h"
+#include "lab/runbook/doctor_screen.h"
+#include "lab/runbook/lab_screen.h"
 #include "lab/runbook/log_screen.h"
 #include "lab/size_screen.h"
 #include "lab/text_wrap.h"
@@ -13,7 +24,10 @@
 namespace anymps::lab {
 namespace {
 
+using nlohmann::json;
+
 constexpr Terminal kNarrow{60, false};
+constexpr const char* kLongSite = "/home/somebody/projects/pictures/training/loop/steps.py:1234";
 
 void expect_narrow(const std::string& screen) {
   EXPECT_FALSE(screen.empty());
@@ -45,6 +59,204 @@ TEST(NarrowScreen, Log) {
       {"verb", "plateau"}, {"state", "interrupted"},
       {"verdict", "open"}, {"command", {"python", "a/rather/long/path/to/train.py", "--epochs", "10"}}};
   expect_narrow(log_list_screen({{"logbook", "log.sqlite"}, {"runs", {run}}}, kNarrow));
+}
+
+bool has(const std::string& screen, std::string_view text) { return screen.find(text) != std::string::npos; }
+
+Finding finding_of(const char* rule, SourceSite site) {
+  Finding finding;
+  finding.rule = check_rule(rule);
+  finding.severity = finding.rule->severity;
+  finding.site = std::move(site);
+  finding.subject = "aten::_scaled_dot_product_efficient_attention_backward";
+  finding.count = 12345;
+  finding.total = 6'500'000'000;
+  finding.detail = "See /opt/somewhere/lib/python3.13/site-packages/torch/nn/functional.py for it.";
+  return finding;
+}
+
+TEST(NarrowScreen, Check) {
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("narrow_screen_of_a_rather_long_name_" + std::to_string(::getpid()) + ".py");
+  std::ofstream(file) << "    loss = criterion(model(images.to(device)), labels.to(device)).item()  # waits\n";
+  CheckReport report;
+  expect_narrow(check_screen(report, kNarrow));  // which says that nothing was checked
+  report.run.processes = 1;
+  report.device_used = true;
+  report.run.command = {"python", "/home/somebody/projects/pictures/training/loop/steps/of/all.py"};
+  report.run.caveats = {"/home/somebody/projects/pictures/training/loop/steps/of/all.py is odd"};
+  for (const CheckRule& rule : check_rules()) report.findings.push_back(finding_of(rule.id.data(), {file, 1}));
+  const std::string screen = check_screen(report, kNarrow);
+  std::filesystem::remove(file);
+  expect_narrow(screen);
+  EXPECT_TRUE(has(screen, "      loss = criterion(model(images"));
+  EXPECT_TRUE(has(screen, "12345×  6.5 s  aten::"));
+}
+
+TEST(NarrowScreen, CheckRules) { expect_narrow(rules_screen(kNarrow)); }
+
+TEST(NarrowScreen, Coverage) {
+  expect_narrow(coverage_screen(gpu::operator_histories(), kNarrow));
+  expect_narrow(coverage_screen(find_operators("torch.linalg.norm"), kNarrow));
+  EXPECT_TRUE(has(coverage_screen(find_operators("gelu"), kNarrow), "gelu"));
+}
+
+TEST(NarrowScreen, Env) {
+  const std::string path = "/home/somebody/projects/pictures/.venv/lib/python3.13/site-packages/torch";
+  EnvironmentFacts facts;
+  facts.version = "0.1.0";
+  facts.executable = facts.cache = path;
+  facts.machine.cpu = "Somebody's Processor of a Rather Long Name @ 3.20 GHz";
+  facts.machine.cgroup_limit_bytes = kGiB;
+  facts.python = {{"version", "3.13.1"},
+                  {"executable", path},
+                  {"torch", {{"version", "2.13.0+cpu"}, {"path", path}, {"cuda", nullptr}, {"hip", nullptr}}},
+                  {"why_not", "there is no Mac named `m2-9gb`; anymps macs lists those that there are"},
+                  {"said", {"a warning about something that some module in " + path + " did not expect"}}};
+  facts.variables = {{"LD_LIBRARY_PATH", path}};
+  expect_narrow(env_screen(facts, kNarrow));
+  EXPECT_TRUE(has(env_screen(facts, {80, false, true}), "\ncache        " + path + "\n"));
+  facts.python = {{"error", path + "/python ended with status 9"}};
+  expect_narrow(env_screen(facts, kNarrow));
+}
+
+json failure_of_a_trial() {
+  return {
+      {"outcome", "timed out"},
+      {"why", "it said nothing for 300 s, which is longer than any step before it took"},
+      {"stacks",
+       {{{"pid", 12345},
+         {"role", "main"},
+         {"stack", "  File \"/home/somebody/projects/pictures/training/loop/steps.py\", line 12 in wait_for_all"}}}}};
+}
+
+TEST(NarrowScreen, Profile) {
+  const json operators = {{"name", "aten::_scaled_dot_product_efficient_attention_backward"},
+                          {"count", 123456},
+                          {"self_seconds", 0.1234},
+                          {"queued_seconds", 0.2345},
+                          {"waited_seconds", 0.3456}};
+  const json document = {
+      {"verdict", "good"},
+      {"story", "Most of a step is spent in /home/somebody/projects/pictures/training/loop/steps.py, loading."},
+      {"failure", failure_of_a_trial()},
+      {"full", {{"step_seconds", 0.5}, {"shares", {{"input", 0.5}, {"host", 0.1}}}}},
+      {"data",
+       {{"stages", {{"decoding", 0.31}, {"augmentation", 0.32}, {"collation", 0.12}, {"waiting for the disk", 0.25}}},
+        {"others", {{{"share", 0.4}, {"function", "a_function_of_the_user_with_a_name"}, {"site", kLongSite}}}}}},
+      {"operators", {operators}},
+      {"waits", {{{"name", "aten::_local_scalar_dense"}, {"count", 1234}, {"seconds", 1.5}, {"site", kLongSite}}}},
+      {"workers", {{{"workers", 4}, {"outcome", "ran"}, {"batch_seconds", 0.1}, {"descriptors", 123}}}},
+      {"notes", {std::string("See ") + kLongSite}}};
+  const std::string screen = profile_screen(document, kNarrow);
+  expect_narrow(screen);
+  EXPECT_TRUE(has(screen, "steps.py:1234"));
+  EXPECT_TRUE(has(screen, "waited for"));
+}
+
+TEST(NarrowScreen, Sweep) {
+  const json point = {{"outcome", "ran"},           {"batch", 1024},           {"samples_per_second", 12345.6},
+                      {"samples_low", 12000.1},     {"samples_high", 13000.2}, {"step_seconds", 0.1234},
+                      {"first_step_seconds", 12.3}, {"peak_bytes", 7 * kGiB},  {"watermark_share", 0.5}};
+  const json failed = {{"outcome", "failed"},
+                       {"batch", 2048},
+                       {"why", "it ended with status 1"},
+                       {"output", std::string("Traceback\n  File ") + kLongSite + " in a_function_of_the_user"}};
+  const json mark = {{"batch", 1024}, {"largest_good", 1024}, {"why", std::string("of ") + kLongSite}};
+  const json series = {{"axes", {{"--data-set", kLongSite}}},
+                       {"points", {point, failed}},
+                       {"knee", mark},
+                       {"edge", mark},
+                       {"recommended", mark}};
+  const json document = {{"verdict", "good"}, {"argument", "--batch-size"}, {"series", {series}}};
+  const std::string screen = sweep_screen(document, kNarrow);
+  expect_narrow(screen);
+  for (const char* kept : {"samples/s", "peak", "12345.6", "7.0 GiB"}) EXPECT_TRUE(has(screen, kept)) << kept;
+}
+
+TEST(NarrowScreen, Plateau) {
+  const std::uint64_t bytes = 1023 * kGiB / 1024;
+  const json epoch = {{"index", 12},
+                      {"steps", 12345},
+                      {"seconds", 0.1234},
+                      {"tensor_bytes", bytes},
+                      {"flushed_bytes", bytes},
+                      {"driver_bytes", bytes},
+                      {"resident_bytes", bytes}};
+  const json site = {{"site", kLongSite},
+                     {"bytes_per_epoch", bytes},
+                     {"count_per_epoch", 123.4},
+                     {"example", "float32 [128, 3, 224, 224]"}};
+  const json document = {{"verdict", "bad"},
+                         {"failure", failure_of_a_trial()},
+                         {"epochs", {epoch, epoch}},
+                         {"slope", {{"bytes_per_epoch", bytes}, {"low", bytes}, {"high", bytes}}},
+                         {"sites", {site}}};
+  const std::string screen = plateau_screen(document, kNarrow);
+  expect_narrow(screen);
+  for (const char* kept : {"after", "driver", "steps.py:1234"}) EXPECT_TRUE(has(screen, kept)) << kept;
+}
+
+TEST(NarrowScreen, Doctor) {
+  const json gate = {
+      {"name", "mps in PyTorch"},
+      {"state", "red"},
+      {"value", "no: /home/somebody/projects/pictures/.venv/lib/python3.13/site-packages"},
+      {"why", "PyTorch in /home/somebody/projects/pictures/.venv/lib/python3.13/site-packages is odd"},
+      {"remedy", "pip install --force-reinstall --index-url https://download.pytorch.org/whl/cpu torch"}};
+  const json document = {{"gates", {gate}}, {"verdict", "bad"}, {"strict", true}, {"run", 123456}};
+  const std::string screen = doctor_screen(document, kNarrow);
+  expect_narrow(screen);
+  EXPECT_TRUE(has(screen, "https://download.pytorch.org/whl/cpu"));
+}
+
+TEST(NarrowScreen, MetalList) {
+  const json buffer = {{"kind", "buffer"},
+                       {"name", "exponential_averages"},
+                       {"type", "float4"},
+                       {"unused", false},
+                       {"binding", 12},
+                       {"count", 4},
+                       {"access", "read_write"},
+                       {"address_space", 1},
+                       {"size", 16},
+                       {"buffer_size", 0},
+                       {"function_constant", "with_averages"}};
+  const json position = {
+      {"kind", "threads_per_threadgroup"}, {"name", "group_size"}, {"type", "uint3"}, {"unused", true}};
+  const json constant = {{"id", 12}, {"name", "with_exponential_averages"}, {"type", "bool"}, {"required", false}};
+  const json function = {{"name", "fused_adam_amsgrad_float_float_half_bfloat_with_averages_of_all"},
+                         {"type", "kernel"},
+                         {"metal", "3.1"},
+                         {"air", "2.6"},
+                         {"arguments", {buffer, position}},
+                         {"threadgroup_bytes", 1024},
+                         {"max_total_threads", nullptr},
+                         {"function_constants", {constant}}};
+  json refused = function;
+  refused["error"] = "it calls air.something.of.which.nothing.is.known.at.all.by.anyone.here";
+  const std::string screen = metal_screen({{"functions", {function, refused}}}, kNarrow);
+  expect_narrow(screen);
+  for (const char* kept : {"read_write", "exponential_averages: float4", "with_averages"}) {
+    EXPECT_TRUE(has(screen, kept)) << kept;
+  }
+}
+
+// A pipe, as far as a test can have one.
+std::size_t width_with_columns(const char* columns) {
+  ::setenv("COLUMNS", columns, 1);
+  const std::size_t width = Terminal::behind(-1).width;
+  ::unsetenv("COLUMNS");
+  return width;
+}
+
+TEST(NarrowScreen, ColumnsIsTheWidth) {
+  for (const auto& [columns, width] : {std::pair{"40", 40U}, {"61", 61U}, {"1000", 1000U}}) {
+    EXPECT_EQ(width_with_columns(columns), width);
+  }
+  for (const char* ignored : {"", "39", "1001", "-60", "60.5", "60 ", "wide"}) {
+    EXPECT_EQ(width_with_columns(ignored), 80U) << ignored;
+  }
 }
 
 }  // namespace

@@ -11,6 +11,15 @@ namespace anymps::lab {
 
 using nlohmann::json;
 
+namespace {
+
+// Columns of the tables that a narrow terminal does without.
+constexpr std::size_t kEpochSteps = 1;
+constexpr std::size_t kBeforeFlush = 3;
+constexpr std::size_t kTensorCount = 2;
+
+}  // namespace
+
 std::string plateau_screen(const json& document, const Terminal& terminal) {
   const json epochs = document.value("epochs", json::array());
   std::string text = verdict_line(document, "memory plateau", terminal);
@@ -28,7 +37,7 @@ std::string plateau_screen(const json& document, const Terminal& terminal) {
                       bytes_at(epoch, "tensor_bytes"), bytes_at(epoch, "flushed_bytes"),
                       bytes_at(epoch, "driver_bytes"), bytes_at(epoch, "resident_bytes")});
     }
-    text += columns(rows);
+    text += columns(rows, terminal, {kEpochSteps, kBeforeFlush});
   }
   if (const json sites = document.value("sites", json::array()); !sites.empty()) {
     text += "\n  lines that keep tensors\n";
@@ -37,7 +46,7 @@ std::string plateau_screen(const json& document, const Terminal& terminal) {
       rows.push_back({SourceSite::parse(site.value("site", "")).text(), bytes_at(site, "bytes_per_epoch"),
                       number_at(site, "count_per_epoch"), site.value("example", "")});
     }
-    text += columns(rows);
+    text += columns(rows, terminal, {kTensorCount});
   }
   return text + notes_of(document, terminal);
 }

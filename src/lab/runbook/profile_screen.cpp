@@ -13,6 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMostProfileRows = 8;
+constexpr std::size_t kQueued = 3;  // the column that a narrow terminal does without
 
 std::string shares_line(const json& shares) {
   std::string line = " ";
@@ -22,11 +23,26 @@ std::string shares_line(const json& shares) {
   return line + "\n";
 }
 
+// How the time of loading divides, and the functions of it that are no stage.
+std::string loading_lines(const json& stages, const json& others, const Terminal& terminal) {
+  std::string line = "loading:";
+  for (const auto& [stage, share] : stages.items())
+    line += fmt::format(" {} {}", stage, percent_at(stages, stage.c_str()));
+  std::string text = quoted_line("  ", line, terminal);
+  for (const json& row : others) {
+    text += quoted_line("    ",
+                        fmt::format("{} {} at {}", percent_at(row, "share"), row.value("function", ""),
+                                    SourceSite::parse(row.value("site", "")).text()),
+                        terminal);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string profile_screen(const json& document, const Terminal& terminal) {
   std::string text = verdict_line(document, "profile", terminal);
-  text += wrapped(document.value("story", ""), terminal.width, "");
+  text += wrapped(document.value("story", ""), terminal.width, "", terminal);
   text += failure_text(document.value("failure", json()), terminal);
   const json full = document.value("full", json::object());
   if (full.contains("step_seconds")) {
@@ -38,14 +54,7 @@ std::string profile_screen(const json& document, const Terminal& terminal) {
                      {"loading alone", seconds_at(data, "batch_seconds")},
                      {"forward alone, one batch", seconds_at(document.value("forward", json::object()), "seconds")}});
     if (const json stages = data.value("stages", json::object()); !stages.empty()) {
-      text += "\n  loading:";
-      for (const auto& [stage, share] : stages.items())
-        text += fmt::format(" {} {}", stage, percent_at(stages, stage.c_str()));
-      text += "\n";
-      for (const json& row : data.value("others", json::array())) {
-        text += fmt::format("    {} {} at {}\n", percent_at(row, "share"), row.value("function", ""),
-                            SourceSite::parse(row.value("site", "")).text());
-      }
+      text += "\n" + loading_lines(stages, data.value("others", json::array()), terminal);
     }
   }
   std::vector<std::vector<std::string>> rows = {{"operator", "calls", "itself", "queued", "waited for"}};
@@ -54,20 +63,20 @@ std::string profile_screen(const json& document, const Terminal& terminal) {
     rows.push_back({row.value("name", ""), number_at(row, "count", 0), seconds_at(row, "self_seconds"),
                     seconds_at(row, "queued_seconds"), seconds_at(row, "waited_seconds")});
   }
-  if (rows.size() > 1) text += "\n" + columns(rows);
+  if (rows.size() > 1) text += "\n" + columns(rows, terminal, {kQueued});
   rows = {{"wait", "calls", "time", "line"}};
   for (const json& row : document.value("waits", json::array())) {
     if (rows.size() > kMostProfileRows) break;
     rows.push_back({row.value("name", ""), number_at(row, "count", 0), seconds_at(row, "seconds"),
                     SourceSite::parse(row.value("site", "")).text()});
   }
-  if (rows.size() > 1) text += "\n" + columns(rows);
+  if (rows.size() > 1) text += "\n" + columns(rows, terminal);
   rows = {{"workers", "outcome", "batch", "descriptors", "memory"}};
   for (const json& row : document.value("workers", json::array())) {
     rows.push_back({number_at(row, "workers", 0), row.value("outcome", ""), seconds_at(row, "batch_seconds"),
                     number_at(row, "descriptors", 0), bytes_at(row, "resident_bytes")});
   }
-  if (rows.size() > 1) text += "\n" + columns(rows);
+  if (rows.size() > 1) text += "\n" + columns(rows, terminal);
   return text + notes_of(document, terminal);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <sstream>
 
 #include "lab/runbook/document_fields.h"
@@ -17,6 +18,27 @@ using nlohmann::json;
 constexpr const char* kNothing = "-";
 constexpr std::size_t kStackLines = 14;
 
+using Rows = std::vector<std::vector<std::string>>;
+
+std::vector<std::size_t> widths_of(const Rows& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], length_of(row[i]));
+  }
+  return widths;
+}
+
+std::size_t line_width(const std::vector<std::size_t>& widths) {
+  return std::accumulate(widths.begin(), widths.end(), std::size_t{0},
+                         [](std::size_t sum, std::size_t width) { return sum + (width > 0 ? width + 2 : 0); });
+}
+
+// Empty cells; a column that has nothing else takes no room.
+void leave_out(Rows& rows, std::size_t column) {
+  for (auto& row : rows) row.at(column).clear();
+}
+
 }  // namespace
 
 std::string verdict_line(const json& document, std::string_view what, const Terminal& terminal) {
@@ -25,16 +47,13 @@ std::string verdict_line(const json& document, std::string_view what, const Term
   return fmt::format("{}: {}\n", what, terminal.paint(colour, verdict));
 }
 
-std::string columns(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], length_of(row[i]));
-  }
+std::string columns(const Rows& rows) {
+  const std::vector<std::size_t> widths = widths_of(rows);
   std::string text;
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
+      if (widths[i] == 0) continue;
       const std::string fill(widths[i] - length_of(row[i]), ' ');
       line += "  " + (i == 0 ? row[i] + fill : fill + row[i]);
     }
@@ -43,25 +62,45 @@ std::string columns(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
+std::string columns(Rows rows, const Terminal& terminal, const std::vector<std::size_t>& spare) {
+  for (const std::size_t column : spare) {
+    if (line_width(widths_of(rows)) <= terminal.room()) break;
+    leave_out(rows, column);
+  }
+  std::vector<std::size_t> widths = widths_of(rows);
+  while (line_width(widths) > terminal.room()) --*std::ranges::max_element(widths);
+  for (auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = keep_ends(row[i], widths[i]);
+  }
+  return columns(rows);
+}
+
 std::string notes_of(const json& document, const Terminal& terminal) {
   std::string text;
   for (const json& note : document.value("notes", json::array())) {
-    if (note.is_string()) text += "  - " + wrapped(note.get<std::string>(), terminal.width - 4, "    ");
+    if (note.is_string()) text += "  - " + wrapped(note.get<std::string>(), terminal.width - 4, "    ", terminal);
   }
   return text;
 }
 
 std::string failure_text(const json& failure, const Terminal& terminal) {
   if (!failure.is_object()) return {};
-  std::string text =
-      fmt::format("  it {}: {}\n", terminal.paint(kRed, failure.value("outcome", "")), failure.value("why", ""));
+  const std::string outcome = failure.value("outcome", "");
+  const std::string line = fitted(fmt::format("it {}: {}", outcome, failure.value("why", "")), "    ", terminal);
+  std::string text = "  it " + terminal.paint(kRed, outcome) + line.substr(3 + outcome.size());
   for (const json& stack : failure.value("stacks", json::array())) {
     text += fmt::format("  where process {} ({}) was:\n", stack.value("pid", 0), stack.value("role", ""));
     std::istringstream lines(stack.value("stack", ""));
     std::size_t shown = 0;
-    for (std::string line; std::getline(lines, line) && shown < kStackLines; ++shown) text += "    " + line + "\n";
+    for (std::string frame; std::getline(lines, frame) && shown < kStackLines; ++shown) {
+      text += quoted_line("    ", frame, terminal);
+    }
   }
   return text;
+}
+
+std::string quoted_line(std::string_view indent, std::string_view line, const Terminal& terminal) {
+  return std::string(indent) + fitted(line, indent, terminal);
 }
 
 std::string bytes_at(const json& object, const char* key) {

@@ -15,12 +15,19 @@ std::string verdict_line(const nlohmann::json& document, std::string_view what, 
 
 // Columns as wide as they need to be; numbers, which is all but the first column, to the right.
 std::string columns(const std::vector<std::vector<std::string>>& rows);
+// As that, within a terminal's width: without as many of the `spare` columns as it takes, the first of them first, and
+// then with names shortened.
+std::string columns(std::vector<std::vector<std::string>> rows, const Terminal& terminal,
+                    const std::vector<std::size_t>& spare = {});
 
 // The document's "notes", a bullet each.
 std::string notes_of(const nlohmann::json& document, const Terminal& terminal);
 
 // A failed trial's outcome, why, and where its processes were; nothing where `failure` is null.
 std::string failure_text(const nlohmann::json& failure, const Terminal& terminal);
+
+// A line of somebody else's, on more than one where it is too long.
+std::string quoted_line(std::string_view indent, std::string_view line, const Terminal& terminal);
 
 // A number of the document as text, "-" where there is none.
 std::string bytes_at(const nlohmann::json& object, const char* key);

@@ -15,6 +15,12 @@ namespace {
 
 using nlohmann::json;
 
+// Columns of the table that a narrow terminal does without.
+constexpr std::size_t kQuartiles = 2;
+constexpr std::size_t kFirstStep = 4;
+constexpr std::size_t kOfLimit = 6;
+constexpr std::size_t kMarks = 7;
+
 std::string mark_of(const json& series, std::uint64_t batch) {
   std::string mark;
   const auto is_batch = [&](const char* what, const char* key) {
@@ -32,7 +38,7 @@ std::string sentence(const json& series, const char* what, const char* key, cons
   if (!part.is_object()) return fmt::format("  {:<12} none\n", what);
   const std::string label = part.value("extrapolated", false) ? " (extrapolated)" : "";
   return wrapped(fmt::format("  {:<12} {}{}: {}", what, part.value(key, json()).dump(), label, part.value("why", "")),
-                 terminal.width, "               ");
+                 terminal.width, "               ", terminal);
 }
 
 // Whose limits these are, and whose speed.
@@ -51,7 +57,8 @@ std::string about_the_machine(const json& document, const Terminal& terminal) {
   if (document.value("max_buffer_bytes", json()).is_number()) {
     text += fmt::format(", and a single buffer of {} or more", bytes_at(document, "max_buffer_bytes"));
   }
-  return wrapped(text + ". Times and samples/s are those of this machine, not of a Mac.", terminal.width, "  ");
+  return wrapped(text + ". Times and samples/s are those of this machine, not of a Mac.", terminal.width, "  ",
+                 terminal);
 }
 
 // Why each point that did not run did not, once for the same reason.
@@ -63,10 +70,10 @@ std::string failures_of(const json& series, const Terminal& terminal) {
     const std::string why = point.value("why", "");
     if (outcome == "ran" || why.empty() || !told.insert(why).second) continue;
     text += "  " + wrapped(fmt::format("batch {}, {}: {}", point.value("batch", std::uint64_t{0}), outcome, why),
-                           terminal.width - 2, "    ");
+                           terminal.width - 2, "    ", terminal);
     if (outcome == "out of memory" || outcome == "would swap") continue;
     std::istringstream lines(point.value("output", ""));
-    for (std::string line; std::getline(lines, line);) text += "    | " + line + "\n";
+    for (std::string line; std::getline(lines, line);) text += quoted_line("    | ", line, terminal);
   }
   return text;
 }
@@ -83,7 +90,8 @@ std::string sweep_screen(const json& document, const Terminal& terminal) {
   for (const json& series : document.value("series", json::array())) {
     const json axes = series.value("axes", json::object());
     for (const auto& [name, value] : axes.items()) {
-      text += fmt::format("\n{} {}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+      text +=
+          "\n" + quoted_line("", name + " " + (value.is_string() ? value.get<std::string>() : value.dump()), terminal);
     }
     std::vector<std::vector<std::string>> rows = {
         {"batch", "samples/s", "quartiles", "step", "first step", "peak", "of limit", ""}};
@@ -98,7 +106,8 @@ std::string sweep_screen(const json& document, const Terminal& terminal) {
                       seconds_at(point, "step_seconds"), first_step_of(point), bytes_at(point, "peak_bytes"),
                       percent_at(point, "watermark_share"), mark_of(series, batch)});
     }
-    text += columns(rows);
+    // The sentences below say what the marks do.
+    text += columns(rows, terminal, {kMarks, kQuartiles, kFirstStep, kOfLimit});
     text += failures_of(series, terminal);
     text += sentence(series, "knee", "batch", terminal);
     text += sentence(series, "edge", "largest_good", terminal);
