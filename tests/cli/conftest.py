@@ -8,7 +8,7 @@ import pytest
 @pytest.fixture
 def environment(tmp_path) -> dict[str, str]:
     """This process's own, without what would change the outcome, and with this Python as the environment's."""
-    unwanted = ("ANYMPS", "PYTORCH_ENABLE_MPS_FALLBACK", "NO_COLOR")
+    unwanted = ("ANYMPS", "PYTORCH_ENABLE_MPS_FALLBACK", "NO_COLOR", "COLUMNS")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
     temporary = tmp_path / "tmp"
     temporary.mkdir()

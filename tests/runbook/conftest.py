@@ -19,7 +19,7 @@ class Lab:
         self.folder = folder
         temporary = folder / "tmp"
         temporary.mkdir()
-        unwanted = ("ANYMPS_RUN", "ANYMPS_LAB", "ANYMPS_MAC", "PYTORCH_ENABLE_MPS_FALLBACK", "NO_COLOR")
+        unwanted = ("ANYMPS_RUN", "ANYMPS_LAB", "ANYMPS_MAC", "PYTORCH_ENABLE_MPS_FALLBACK", "NO_COLOR", "COLUMNS")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
         self.environment = kept | {
             "VIRTUAL_ENV": sys.prefix,

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kEpochSteps = 1;
 constexpr std::size_t kBeforeFlush = 3;
 constexpr std::size_t kTensorCount = 2;
+constexpr std::size_t kExample = 3;
 
 }  // namespace
 
@@ -46,7 +47,7 @@ std::string plateau_screen(const json& document, const Terminal& terminal) {
       rows.push_back({SourceSite::parse(site.value("site", "")).text(), bytes_at(site, "bytes_per_epoch"),
                       number_at(site, "count_per_epoch"), site.value("example", "")});
     }
-    text += columns(rows, terminal, {kTensorCount});
+    text += columns(rows, terminal, {kTensorCount, kExample});
   }
   return text + notes_of(document, terminal);
 }
