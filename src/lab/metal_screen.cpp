@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <vector>
 
 #include "lab/text_wrap.h"
 
@@ -58,10 +59,6 @@ std::string argument_line(const nlohmann::json& argument) {
                      argument_bytes(argument), what);
 }
 
-std::string fact(std::string_view indent, std::string_view text, const Terminal& terminal) {
-  return std::string(indent) + fitted(text, indent, terminal);
-}
-
 // For a narrow terminal: what kind of argument, and below it what it is called.
 std::string argument_lines(const nlohmann::json& argument, const Terminal& terminal) {
   std::string kind = text_at(argument, "kind");
@@ -69,7 +66,7 @@ std::string argument_lines(const nlohmann::json& argument, const Terminal& termi
     kind += fmt::format(" {}, {}, {}, {}", argument_place(argument), text_at(argument, "access"),
                         space_name(argument.at("address_space").get<unsigned>()), argument_bytes(argument));
   }
-  return fact(kFactIndent, kind, terminal) + fact(kWhatIndent, argument_what(argument), terminal);
+  return fitted_line(kFactIndent, kind, terminal) + fitted_line(kWhatIndent, argument_what(argument), terminal);
 }
 
 // All of a function in the same form.
@@ -94,7 +91,7 @@ std::string limits_of(const nlohmann::json& function, const Terminal& terminal) 
     text += fmt::format("    at most {} threads in a threadgroup\n", most.get<unsigned>());
   }
   for (const auto& constant : function.at("function_constants")) {
-    text += fact(
+    text += fitted_line(
         kFactIndent,
         fmt::format("function constant {:>5}  {}: {}{}", constant.at("id").get<unsigned>(), text_at(constant, "name"),
                     text_at(constant, "type"), constant.at("required").get<bool>() ? "" : ", optional"),
@@ -109,12 +106,13 @@ std::string function_head(const nlohmann::json& function, const Terminal& termin
                                        text_at(function, "air"));
   const bool together = length_of(name) + 2 + length_of(made) <= terminal.room();
   return terminal.paint(kBold, name) +
-         (together ? fmt::format("  {}\n", made) : "\n" + fact(kFactIndent, made, terminal));
+         (together ? fmt::format("  {}\n", made) : "\n" + fitted_line(kFactIndent, made, terminal));
 }
 
 std::string function_block(const nlohmann::json& function, const Terminal& terminal) {
   const std::string text = function_head(function, terminal);
-  if (function.contains("error")) return text + fact(kFactIndent, "refused: " + text_at(function, "error"), terminal);
+  if (function.contains("error"))
+    return text + fitted_line(kFactIndent, "refused: " + text_at(function, "error"), terminal);
   if (!function.contains("arguments")) return text;
   return text + arguments_of(function, terminal) + limits_of(function, terminal);
 }

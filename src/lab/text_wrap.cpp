@@ -39,6 +39,10 @@ std::string fitted(std::string_view text, std::string_view indent, const Termina
   return wrapped(text, terminal.room(), indent, terminal);
 }
 
+std::string fitted_line(std::string_view indent, std::string_view text, const Terminal& terminal) {
+  return std::string(indent) + fitted(text, indent, terminal);
+}
+
 std::size_t length_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));

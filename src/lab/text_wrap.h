@@ -17,6 +17,8 @@ std::string wrapped(std::string_view text, std::size_t width, std::string_view i
 std::string wrapped(std::string_view text, std::size_t width, std::string_view indent, const Terminal& terminal);
 // For what has a line of its own in a pipe: as it is where it fits behind `indent`, else as that.
 std::string fitted(std::string_view text, std::string_view indent, const Terminal& terminal);
+// The same with `indent` in front.
+std::string fitted_line(std::string_view indent, std::string_view text, const Terminal& terminal);
 
 // Characters, not bytes; what takes two columns on a terminal is not provided for.
 std::size_t length_of(std::string_view text);

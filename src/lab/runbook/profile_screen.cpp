@@ -28,9 +28,9 @@ std::string loading_lines(const json& stages, const json& others, const Terminal
   std::string line = "loading:";
   for (const auto& [stage, share] : stages.items())
     line += fmt::format(" {} {}", stage, percent_at(stages, stage.c_str()));
-  std::string text = quoted_line("  ", line, terminal);
+  std::string text = fitted_line("  ", line, terminal);
   for (const json& row : others) {
-    text += quoted_line("    ",
+    text += fitted_line("    ",
                         fmt::format("{} {} at {}", percent_at(row, "share"), row.value("function", ""),
                                     SourceSite::parse(row.value("site", "")).text()),
                         terminal);

@@ -93,14 +93,10 @@ std::string failure_text(const json& failure, const Terminal& terminal) {
     std::istringstream lines(stack.value("stack", ""));
     std::size_t shown = 0;
     for (std::string frame; std::getline(lines, frame) && shown < kStackLines; ++shown) {
-      text += quoted_line("    ", frame, terminal);
+      text += fitted_line("    ", frame, terminal);
     }
   }
   return text;
-}
-
-std::string quoted_line(std::string_view indent, std::string_view line, const Terminal& terminal) {
-  return std::string(indent) + fitted(line, indent, terminal);
 }
 
 std::string bytes_at(const json& object, const char* key) {

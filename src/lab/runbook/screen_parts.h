@@ -26,9 +26,6 @@ std::string notes_of(const nlohmann::json& document, const Terminal& terminal);
 // A failed trial's outcome, why, and where its processes were; nothing where `failure` is null.
 std::string failure_text(const nlohmann::json& failure, const Terminal& terminal);
 
-// A line of somebody else's, on more than one where it is too long.
-std::string quoted_line(std::string_view indent, std::string_view line, const Terminal& terminal);
-
 // A number of the document as text, "-" where there is none.
 std::string bytes_at(const nlohmann::json& object, const char* key);
 std::string seconds_at(const nlohmann::json& object, const char* key);

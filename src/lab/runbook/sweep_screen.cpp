@@ -73,7 +73,7 @@ std::string failures_of(const json& series, const Terminal& terminal) {
                            terminal.width - 2, "    ", terminal);
     if (outcome == "out of memory" || outcome == "would swap") continue;
     std::istringstream lines(point.value("output", ""));
-    for (std::string line; std::getline(lines, line);) text += quoted_line("    | ", line, terminal);
+    for (std::string line; std::getline(lines, line);) text += fitted_line("    | ", line, terminal);
   }
   return text;
 }
@@ -91,7 +91,7 @@ std::string sweep_screen(const json& document, const Terminal& terminal) {
     const json axes = series.value("axes", json::object());
     for (const auto& [name, value] : axes.items()) {
       text +=
-          "\n" + quoted_line("", name + " " + (value.is_string() ? value.get<std::string>() : value.dump()), terminal);
+          "\n" + fitted_line("", name + " " + (value.is_string() ? value.get<std::string>() : value.dump()), terminal);
     }
     std::vector<std::vector<std::string>> rows = {
         {"batch", "samples/s", "quartiles", "step", "first step", "peak", "of limit", ""}};
