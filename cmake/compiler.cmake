@@ -8,8 +8,14 @@ target_include_directories(anymps_compiler INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_definitions(anymps_compiler INTERFACE ANYMPS_VERSION="${PROJECT_VERSION}")
 
 if(ANYMPS_SANITIZE)
-  # Built to be run once: compiling takes longer than the tests do.
-  target_compile_options(anymps_compiler INTERFACE -fsanitize=${ANYMPS_SANITIZE} -fno-omit-frame-pointer -O1 -g1)
+  # Tests are built to be run once: compiling takes longer than they do, and half as long without optimising. A fuzzer
+  # runs for a while.
+  if(ANYMPS_BUILD_FUZZ)
+    set(level -O1)
+  else()
+    set(level -O0)
+  endif()
+  target_compile_options(anymps_compiler INTERFACE -fsanitize=${ANYMPS_SANITIZE} -fno-omit-frame-pointer ${level} -g1)
   target_link_options(anymps_compiler INTERFACE -fsanitize=${ANYMPS_SANITIZE})
 endif()
 
@@ -25,7 +31,7 @@ endif()
 # reading them for two units or three. QUICKLY: -O1, for code that nobody waits for.
 function(anymps_compile target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "QUICKLY" "FILES_AT_ONCE" "PRECOMPILE")
-  if(arg_QUICKLY AND NOT ANYMPS_SANITIZE)
+  if(arg_QUICKLY AND NOT ANYMPS_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL Debug)
     target_compile_options(${target} PRIVATE -O1)
   endif()
   get_target_property(sources ${target} SOURCES)
