@@ -44,6 +44,10 @@ at::Tensor widened(const at::Tensor& tensor) {
   return narrow ? tensor.to(at::kFloat) : tensor;
 }
 
+// The CPU's algorithms for channels_last sum in another order than those for contiguous tensors; a Mac's do not. A
+// compiled graph, which chooses layouts of its own, must find the numbers that eager mode finds.
+at::Tensor for_the_sum(const at::Tensor& tensor) { return widened(tensor).contiguous(); }
+
 at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
                        SymInts stride, SymInts padding, SymInts dilation, bool transposed, SymInts output_padding,
                        c10::SymInt groups) {
@@ -51,14 +55,8 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const 
   check_convolution_supported(input, transposed);
   const at::MemoryFormat layout = layout_of_results(input, weight);
   CpuCall cpu;
-  at::Tensor x = widened(cpu(input));
-  at::Tensor w = widened(cpu(weight));
-  // The CPU's algorithm for channels_last_3d sums in another order than that for contiguous tensors; a Mac's does not.
-  if (layout == at::MemoryFormat::ChannelsLast3d) {
-    x = x.contiguous();
-    w = w.contiguous();
-  }
-  at::Tensor result = at::convolution_symint(x, w, widened(cpu(bias.value_or(at::Tensor()))), stride, padding, dilation,
+  at::Tensor result = at::convolution_symint(for_the_sum(cpu(input)), for_the_sum(cpu(weight)),
+                                             widened(cpu(bias.value_or(at::Tensor()))), stride, padding, dilation,
                                              transposed, output_padding, std::move(groups));
   return cpu.back(result.to(input.scalar_type()).contiguous(layout));
 }
@@ -68,17 +66,10 @@ ThreeTensors convolution_backward(const at::Tensor& grad, const at::Tensor& inpu
                                   SymInts output_padding, c10::SymInt groups, std::array<bool, 3> wanted) {
   const at::MemoryFormat layout = layout_of_results(input, weight);
   CpuCall cpu;
-  at::Tensor g = widened(cpu(grad));
-  at::Tensor x = widened(cpu(input));
-  at::Tensor w = widened(cpu(weight));
-  if (layout == at::MemoryFormat::ChannelsLast3d) {
-    g = g.contiguous();
-    x = x.contiguous();
-    w = w.contiguous();
-  }
   const std::vector<c10::SymInt> bias_size{transposed ? weight.sym_size(1) * groups : weight.sym_size(0)};
   auto [grad_input, grad_weight, grad_bias] =
-      at::convolution_backward_symint(g, x, w, c10::OptionalArrayRef<c10::SymInt>(bias_size), stride, padding, dilation,
+      at::convolution_backward_symint(for_the_sum(cpu(grad)), for_the_sum(cpu(input)), for_the_sum(cpu(weight)),
+                                      c10::OptionalArrayRef<c10::SymInt>(bias_size), stride, padding, dilation,
                                       transposed, output_padding, groups, wanted);
   auto back = [&](const at::Tensor& gradient, at::MemoryFormat as) {
     return cpu.back(gradient.defined() ? gradient.to(input.scalar_type()).contiguous(as) : gradient);

@@ -26,6 +26,23 @@ def test_results_and_gradients_are_laid_out_as_the_arguments(dtype, input_is, we
     assert [t.is_contiguous(memory_format=expected) for t in (result, *gradients)] == [True] * 3
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("channels, side, kernel, groups", [(16, 32, 3, 1), (64, 14, 1, 1), (32, 17, 5, 32)])
+def test_a_layout_changes_no_bit(channels, side, kernel, groups, transposed):
+    """torch.compile chooses layouts of its own and must find what eager mode finds."""
+    convolve = F.conv_transpose2d if transposed else F.conv2d
+    x = torch.randn(2, channels, side, side)
+    w = torch.randn(channels, channels // groups, kernel, kernel)
+    gradient = torch.randn(convolve(x, w, groups=groups).shape)
+    found = []
+    for layout in (torch.contiguous_format, torch.channels_last):
+        arguments = [t.to("mps").to(memory_format=layout).requires_grad_() for t in (x, w)]
+        result = convolve(*arguments, groups=groups)
+        gradients = torch.autograd.grad(result, arguments, gradient.to("mps").to(memory_format=layout))
+        found.append([t.detach().cpu() for t in (result, *gradients)])
+    assert [torch.equal(one, other) for one, other in zip(*found, strict=True)] == [True] * 3
+
+
 def test_asked_before_it_runs_it_is_the_device_own():
     x, w = torch.rand(1, 2, 4, 4, device="mps"), torch.rand(2, 2, 3, 3, device="mps")
     ask = torch._C._select_conv_backend
