@@ -81,7 +81,7 @@ TEST(SizeReport, ALineGoesThroughThePeaks) {
 }
 
 TEST(SizeReport, TheLargestBatchIsOneThatFits) {
-  BatchFigures batch{"--batch-size", {64, 32, 16}, {}, {}};
+  BatchFigures batch{"--batch-size", {64, 32, 16}, {}, {}, {}};
   for (const std::uint64_t size : batch.batches) {
     batch.block_bytes.push_back(kGiB + size * (kGiB / 32));
     batch.resident_bytes.push_back(2 * kGiB + size * (kGiB / 32));
@@ -97,7 +97,7 @@ TEST(SizeReport, TheLargestBatchIsOneThatFits) {
 
 TEST(SizeReport, NoisyResidentSetsDoNotBendTheLine) {
   // On the host the runs differ by chance; on the device the batch makes no difference, so there is no largest one.
-  const BatchFigures flat{"-b", {64, 32, 16}, {kGiB, kGiB, kGiB}, {3 * kGiB, 2 * kGiB, 2 * kGiB}};
+  const BatchFigures flat{"-b", {64, 32, 16}, {kGiB, kGiB, kGiB}, {3 * kGiB, 2 * kGiB, 2 * kGiB}, {}};
   EXPECT_EQ(flat.host_bytes(), 2 * kGiB);
   EXPECT_FALSE(fit_on(mac("m2-8gb"), kMacos, need(kGiB, 3 * kGiB), &flat).largest_batch);
 }
@@ -109,7 +109,7 @@ SizeReport a_report() {
   report.figures = {6 * kGiB, 7 * kGiB, kGiB, 1e12, 1e9};
   report.processes = 3;
   report.batch =
-      BatchFigures{"--batch-size", {8, 4, 2}, {6 * kGiB, 4 * kGiB, 3 * kGiB}, {7 * kGiB, 5 * kGiB, 4 * kGiB}};
+      BatchFigures{"--batch-size", {8, 4, 2}, {6 * kGiB, 4 * kGiB, 3 * kGiB}, {7 * kGiB, 5 * kGiB, 4 * kGiB}, {}};
   judge(report);
   return report;
 }
