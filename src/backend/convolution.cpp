@@ -1,4 +1,5 @@
-// Convolution. A wheel built without MPS sends the device's convolutions to the operators made for overriding.
+// Convolution. A wheel built without MPS sends the device's convolutions to the operators made for overriding. Traces
+// show them by the names that they have on a Mac.
 #include <ATen/ATen.h>
 #include <ATen/native/ConvUtils.h>
 #include <torch/library.h>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "backend/cpu_call.h"
+#include "backend/details.h"
 #include "backend/registration.h"
 
 namespace anymps::backend {
@@ -53,6 +55,7 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const 
                        c10::SymInt groups) {
   check_same_type(input, weight, bias.value_or(at::Tensor()));
   check_convolution_supported(input, transposed);
+  name_call(transposed ? "aten::_mps_convolution_transpose" : "aten::_mps_convolution");
   const at::MemoryFormat layout = layout_of_results(input, weight);
   CpuCall cpu;
   at::Tensor result = at::convolution_symint(for_the_sum(cpu(input)), for_the_sum(cpu(weight)),
@@ -64,6 +67,7 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const 
 ThreeTensors convolution_backward(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight,
                                   SymInts stride, SymInts padding, SymInts dilation, bool transposed,
                                   SymInts output_padding, c10::SymInt groups, std::array<bool, 3> wanted) {
+  name_call(transposed ? "aten::mps_convolution_transpose_backward" : "aten::mps_convolution_backward");
   const at::MemoryFormat layout = layout_of_results(input, weight);
   CpuCall cpu;
   const std::vector<c10::SymInt> bias_size{transposed ? weight.sym_size(1) * groups : weight.sym_size(0)};

@@ -117,6 +117,10 @@ void pop_correlation() {
   if (!calls_here.correlations.empty()) calls_here.correlations.pop_back();
 }
 
+void name_call(const char* name) noexcept {
+  if (!calls_here.calls.empty() && !RouteScope::active()) calls_here.calls.back().name = name;
+}
+
 // Profilers must not see the CPU's operators that do the device's work. Telling PyTorch so twice an operator costs more
 // than all else here, so it is done for them alone: our own callbacks look at RouteScope.
 void RouteScope::begin_span() noexcept {

@@ -14,6 +14,9 @@ void end_details();
 // The same until the process ends, with the host's side: every operator's call. Profilers see that themselves.
 void trace_calls();
 
+// What this thread calls now has another name on a Mac; to be said before its work begins. A literal.
+void name_call(const char* name) noexcept;
+
 // A Metal kernel has run since then.
 void note_shader(const std::string& name, std::uint64_t threads, std::uint64_t began_ns) noexcept;
 

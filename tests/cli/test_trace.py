@@ -61,6 +61,31 @@ def test_the_tables_name_what_was_planted(call, tmp_path):
     assert names[kernels[0]["pid"], kernels[0]["tid"]] == "mps"
 
 
+def test_convolutions_have_the_names_of_a_mac(call, tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(
+        """
+import torch
+for kind in (torch.nn.Conv2d, torch.nn.ConvTranspose2d):
+    kind(3, 3, 3).to("mps")(torch.randn(1, 3, 8, 8, device="mps")).sum().backward()
+"""
+    )
+    answer = call("trace", str(script))
+    assert answer.returncode == 0, answer.stderr
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    for names in (
+        {event["name"] for event in events if event.get("cat") == "kernel"},
+        {event["name"] for event in events if event["ph"] == "X" and event["cat"] != "kernel"},
+    ):
+        assert {name for name in names if "mps_convolution" in name} == {
+            "aten::_mps_convolution",
+            "aten::_mps_convolution_transpose",
+            "aten::mps_convolution_backward",
+            "aten::mps_convolution_transpose_backward",
+        }
+        assert not any("overrideable" in name for name in names)
+
+
 def test_a_planted_fallback_is_the_first_row(call, tmp_path):
     script = tmp_path / "program.py"
     script.write_text(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <ctime>
 #include <set>
@@ -35,6 +36,16 @@ json threshold(const char* name, const std::optional<double>& value, double limi
   return {{"name", name}, {"value", value ? json(*value) : json()}, {"limit", limit}, {"exceeded", exceeded}};
 }
 
+// The operators that do a network's arithmetic, by parts of their names. That they take most of the time is as it
+// should be.
+constexpr std::array kArithmetic = {"convolution", "attention", "lstm", "linear"};
+constexpr std::array kProducts = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::matmul"};
+
+bool does_the_arithmetic(const std::string& name) {
+  return std::ranges::any_of(kArithmetic, [&](const char* part) { return name.find(part) != std::string::npos; }) ||
+         std::ranges::find(kProducts, name) != kProducts.end();
+}
+
 // Operators that keep the device from being worth it: those that fall back, and one that takes most of its time.
 json holding_back(const json& profile, double slow_operator) {
   auto rows = json::array();
@@ -50,7 +61,8 @@ json holding_back(const json& profile, double slow_operator) {
   }
   for (const json& row : profile.value("operators", json::array())) {
     const double self = row.value("self_seconds", 0.0);
-    if (device <= 0 || self <= slow_operator * device || !named.insert(row.value("name", "")).second) continue;
+    if (device <= 0 || self <= slow_operator * device || does_the_arithmetic(row.value("name", ""))) continue;
+    if (!named.insert(row.value("name", "")).second) continue;
     rows.push_back({{"operator", row.value("name", "")},
                     {"seconds", self},
                     {"reason", fmt::format("takes {} of the device's time", percent_text(self / device))}});
@@ -217,7 +229,7 @@ Decision decide(const Measured& measured, const DecideSettings& settings) {
         "memory rises by {} over the epochs, and {} is allowed: tensors are kept; until they are let go, plan a "
         "dedicated machine",
         percent_text(*measured.memory_rise), percent_text(settings.memory_rise));
-    options = {"let go of what is kept (see the growing lines)", "a remote machine of its own"};
+    options = {"let go of what is kept (see the growing lines)", "a remote machine that runs nothing else"};
   } else if ((idle && (slow || measured.simulated)) || std::ranges::find(findings, json("input")) != findings.end()) {
     outcome = "fix the data plane and the batch first";
     why = fmt::format("the device is busy for {} of the time ({} is the least); {} of a step is waiting for input{}",

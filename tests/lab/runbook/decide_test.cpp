@@ -85,6 +85,20 @@ TEST(Decide, ASlowerDeviceTakesTimesAsLong) {
   EXPECT_EQ(evidence.rfind("a step takes 5.7 times as long", 0), 0U) << evidence;
 }
 
+TEST(Decide, AnOperatorThatDoesTheArithmeticIsNoGapInTheKernels) {
+  const auto one_layer_slow = [](const char* name) {
+    Measured measured = healthy();
+    measured.profile["operators"] = {{{"name", name}, {"self_seconds", 0.57}},
+                                     {{"name", "aten::relu"}, {"self_seconds", 0.22}},
+                                     {{"name", "aten::add"}, {"self_seconds", 0.21}}};
+    return decide(measured, {}).document["symptoms"][1];
+  };
+  for (const char* name : {"aten::mps_convolution_backward", "aten::addmm"}) {
+    EXPECT_EQ(one_layer_slow(name)["evidence"], "no operator stands out") << name;
+  }
+  EXPECT_EQ(one_layer_slow("aten::cumsum")["evidence"], "aten::cumsum: takes 57% of the device's time");
+}
+
 TEST(Decide, FallbacksNameTheOperators) {
   Measured measured = healthy();
   measured.profile["fallbacks"] = {{{"name", "aten::foo"}, {"site", "/x/train.py:12"}, {"count", 3}}};
