@@ -128,6 +128,33 @@ def test_what_is_no_stage_is_named_by_its_function(recorder):
     assert site.endswith("train.py:8")
 
 
+def test_arrays_and_pictures_in_memory_are_not_decoded(recorder):
+    pytest.importorskip("PIL", reason="pip install pillow to read pictures")
+    prepared = """
+    import io, numpy, torch
+    from PIL import Image
+    from torch.utils.data import DataLoader, Dataset
+    picture = Image.fromarray(numpy.zeros((64, 64, 3), numpy.uint8))
+    file = io.BytesIO()
+    picture.save(file, "PNG")
+    class Pictures(Dataset):
+        def __len__(self):
+            return 8
+        def __getitem__(self, index):
+            chosen = Image.open(file) if READS else picture
+            return numpy.pad(numpy.array(chosen.resize((32, 32))), 1)
+    for epoch in range(2):
+        for batch in DataLoader(Pictures(), batch_size=4):
+            pass
+    """
+    spent = {}
+    for reads in (False, True):
+        _, (main,) = recorder.run(prepared.replace("READS", str(reads)), stages=True)
+        spent[reads] = events(main, "fetch")[-1]["stages"]
+    assert spent[False]["decode"] == 0 < spent[True]["decode"]
+    assert spent[False]["augment"] > 0
+
+
 def test_the_model_alone_is_called_on_one_batch(recorder):
     _, (main,) = recorder.run(LOOP, mode="forward", warm_up=2, steps=3)
     assert [event["counts"] for event in events(main, "forward")] == [False, False, True, True, True]
@@ -142,6 +169,16 @@ def test_values_are_kept_for_parity(recorder):
     gradients = {event["name"] for event in events(main, "value") if event["what"] == "gradient"}
     assert gradients == {"0.weight", "0.bias", "2.weight", "2.bias"}
     assert [event["step"] for event in events(main, "loss")] == [0, 1]
+
+
+def test_the_loss_is_the_programs_own_not_the_scaled_one(recorder):
+    scaled = LOOP.replace("loss.backward()", "scaler.scale(loss).backward(); print(float(loss))").replace(
+        "    kept = []", "    kept = []\n    scaler = torch.amp.GradScaler('cpu', init_scale=1024.0)"
+    )
+    result, (main,) = recorder.run(scaled, mode="parity", steps=1, warm_up=1, seed=3)
+    shown = [float(line) for line in result.stdout.splitlines()]
+    assert [event["value"] for event in events(main, "loss")] == shown
+    assert len(shown) == 2
 
 
 def test_who_makes_what_stays(recorder):

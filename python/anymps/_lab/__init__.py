@@ -90,6 +90,7 @@ def install() -> None:
         recorder.takes_over = call.only_forward
     if spec["mode"] == "parity":
         hooks.keep_values(recorder)
+        hooks.remember_unscaled_losses()
     if spec["seed"] is not None:
         hooks.seed_all(spec["seed"])
     if spec["no_dropout"]:

@@ -12,6 +12,8 @@ from typing import Any
 from .recorder import Recorder
 from .values import Values
 
+_BEFORE_SCALING = "_anymps_before_scaling"
+
 
 def watch_backward(recorder: Recorder) -> None:
     import torch
@@ -26,14 +28,30 @@ def watch_backward(recorder: Recorder) -> None:
             # Kernels of a backward pass run in threads without a line of the user's.
             recorder.live.backward_site = recorder.frames.site(sys._getframe(1))
         if is_parity and tensor.numel() == 1:
-            value = tensor.detach().to("cpu").double().item()
-            dtype = str(tensor.dtype).removeprefix("torch.")
+            loss = getattr(tensor, _BEFORE_SCALING, tensor)
+            value = loss.detach().to("cpu").double().item()
+            dtype = str(loss.dtype).removeprefix("torch.")
             # JSON has no NaN and no infinities.
             shown = value if math.isfinite(value) else str(value)
             recorder.lines.event("loss", step=recorder.steps, value=shown, dtype=dtype)
         return original(tensor, *arguments, **keywords)
 
     torch.Tensor.backward = backward
+
+
+def remember_unscaled_losses() -> None:
+    """A GradScaler multiplies the loss before its backward pass; the program's own is what it was given."""
+    import torch
+
+    original = torch.amp.GradScaler.scale
+
+    def scale(scaler, outputs):
+        scaled = original(scaler, outputs)
+        if isinstance(outputs, torch.Tensor) and scaled is not outputs:
+            setattr(scaled, _BEFORE_SCALING, outputs.detach())
+        return scaled
+
+    torch.amp.GradScaler.scale = scale
 
 
 def note_what_is_used(recorder: Recorder) -> None:

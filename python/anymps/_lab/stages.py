@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from typing import Any
@@ -14,10 +15,15 @@ class StageClock:
     """Adds up where the time of loading goes, by the functions that are called meanwhile."""
 
     _C_STORAGE = ("_io", "io", "posix", "mmap", "_socket", "_ssl", "lmdb", "sqlite3", "h5py", "pyarrow")
-    _C_DECODE = ("zlib", "_bz2", "_lzma", "_pickle", "_struct", "_json", "cv2", "PIL._imaging", "zstandard")
-    _DECODE = ("PIL.", "torchvision.io", "torchaudio", "soundfile", "imageio", "numpy.lib", "json", "pickle", "gzip")
+    _C_DECODE = ("zlib", "_bz2", "_lzma", "_pickle", "_struct", "_json", "zstandard")
+    _CV2_DECODE = ("imread", "imreadmulti", "imdecode", "imdecodemulti")
+    _DECODE = ("torchvision.io", "torchaudio", "soundfile", "imageio", "json", "pickle", "gzip")
+    # The readers of files; most of numpy.lib and PIL.Image works on what is decoded already.
+    _DECODE_OF_NUMPY = ("numpy.lib.npyio", "numpy.lib._npyio", "numpy.lib.format", "numpy.lib._format")
+    _DECODE_OF_PIL = re.compile(r"PIL\.(ImageFile|\w+ImagePlugin)$")
     _AUGMENT = ("torchvision.transforms", "albumentations", "kornia", "audiomentations", "skimage", "scipy.ndimage")
     _AUGMENT_OF_PIL = ("PIL.ImageOps", "PIL.ImageEnhance", "PIL.ImageFilter")
+    _AUGMENT_BY_IMAGE = ("crop", "filter", "reduce", "resize", "rotate", "thumbnail", "transform", "transpose")
     # Parts of names that the user's own functions may have.
     _WORDS = (
         ("decode", ("decode", "decompress", "imread", "loads", "parse")),
@@ -45,11 +51,16 @@ class StageClock:
         stage = self._names.get(name)
         if stage is None and ("collate" in name or module.endswith("_utils.collate")):
             stage = "collate"
-        if stage is None and module.startswith((*self._AUGMENT, *self._AUGMENT_OF_PIL)):
+        if stage is None and (
+            module.startswith((*self._AUGMENT, *self._AUGMENT_OF_PIL))
+            or (module == "PIL.Image" and name in self._AUGMENT_BY_IMAGE)
+        ):
             stage = "augment"
-        if stage is None and module.startswith(self._DECODE):
+        if stage is None and (
+            module.startswith((*self._DECODE, *self._DECODE_OF_NUMPY)) or self._DECODE_OF_PIL.match(module)
+        ):
             stage = "decode"
-        if stage is None and module and not module.startswith(("torch", "importlib", "encodings")):
+        if stage is None and module and not module.startswith(("torch", "importlib", "encodings", "numpy", "PIL")):
             lowered = name.lower()
             stage = next((stage for stage, words in self._WORDS if any(word in lowered for word in words)), None)
         self._of_code[code] = stage
@@ -62,7 +73,10 @@ class StageClock:
             return "storage"
         if module in self._C_DECODE or type(owner).__module__ in self._C_DECODE:
             return "decode"
-        return self._names.get(getattr(function, "__name__", ""))
+        name = getattr(function, "__name__", "")
+        if module == "cv2" and name not in self._names:
+            return "decode" if name in self._CV2_DECODE else "augment"
+        return self._names.get(name)
 
     def _charge(self) -> None:
         now = time.perf_counter_ns()
