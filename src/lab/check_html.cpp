@@ -70,11 +70,22 @@ std::string memory_part(const CheckMemory& memory) {
                      bar(share, recommended, label), escaped(label));
 }
 
+// How many characters of white space all lines begin with that are not empty.
+std::size_t common_indentation(const std::vector<SourceLine>& lines) {
+  std::size_t common = std::string::npos;
+  for (const SourceLine& line : lines) common = std::min(common, line.text.find_first_not_of(" \t"));
+  return common;
+}
+
+// Without the indentation that all of it has: a phone's screen has no room for that.
 std::string excerpt(const SourceSite& site, SourceLines& sources) {
   std::string text;
-  for (const SourceLine& line : sources.at(site, 1)) {
+  const std::vector<SourceLine> lines = sources.at(site, 1);
+  const std::size_t indentation = common_indentation(lines);
+  for (const SourceLine& line : lines) {
     const bool is_it = line.number == site.line;
-    const std::string row = fmt::format("{} {:>4}  {}", is_it ? "→" : " ", line.number, escaped(line.text));
+    const std::string code = line.text.substr(std::min(indentation, line.text.size()));
+    const std::string row = fmt::format("{} {:>4}  {}", is_it ? "→" : " ", line.number, escaped(code));
     text += is_it ? "<b>" + row + "</b>\n" : row + "\n";
   }
   return text.empty() ? "" : "<pre>" + text + "</pre>";

@@ -245,6 +245,13 @@ def test_html_needs_nothing_else_and_escapes(call, traced):
     assert not re.search(r'src=|href="(?!#)|url\(|https?://', page)
 
 
+def test_html_quotes_code_without_its_common_indentation(call, traced, tmp_path):
+    deep = "def train():\n    for x in data:\n        y = model(x)\n\n            .sum()\n"
+    (tmp_path / "train.py").write_text(deep)
+    page = call("check", "--html", "-", "--from", traced).stdout
+    assert "     2  for x in data:\n<b>→    3      y = model(x)</b>\n     4  \n" in page
+
+
 def listed_rules(call) -> dict[str, str]:
     answer = call("check", "--rules")
     assert answer.returncode == 0
