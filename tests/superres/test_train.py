@@ -2,14 +2,17 @@
 
 import json
 import random
+import re
 import signal
 import time
+from pathlib import Path
 
 import pytest
 import slices
 from pictures import picture, write_pictures
 from safetensors.torch import load_file
 
+DOCUMENTATION = Path(__file__).parents[2] / "docs"
 KILLS = 20 if slices.whole() else 8
 SMALL = {
     "network": {"width": 16, "blocks": 3},
@@ -145,6 +148,23 @@ def test_the_policy_is_told_with_its_reasons(sr, database):
     begin = sr.log("kept")[0]
     assert any(reason.startswith("workers: 1 (asked for; the policy would have 0") for reason in begin["policy"])
     assert "upsample.offset.weight" in load_file(sr.folder / "kept/model.safetensors")
+
+
+def test_what_is_told_of_amp_is_what_the_documentation_says(sr, database):
+    config(sr)
+    train(sr, database, "mps", "--steps", 1)
+    (told,) = [reason for reason in sr.log("mps")[0]["policy"] if reason.startswith("use_amp: off")]
+    guides = (DOCUMENTATION / "guides.md").read_text().partition("**Mixed precision.**")[2].partition("\n\n")[0]
+    (row,) = [line for line in (DOCUMENTATION / "superres.md").read_text().splitlines() if line.startswith("| use_amp")]
+    for text in (told, guides, row):
+        # It works, is off all the same, and why.
+        for said in (r"torch\.autocast", r"\bunless\b", r"\bnot (be )?measured\b"):
+            assert re.search(said, text), (said, text)
+    for text in (told, guides):
+        assert "float32" in text
+    assert "`--use-amp true`" in guides and "--use-amp" in sr.run("train", "--help").stdout
+    train(sr, database, "asked", "--steps", 1, "--use-amp", "true")
+    assert any(reason.startswith("use_amp: on (asked for") for reason in sr.log("asked")[0]["policy"])
 
 
 def test_a_dysample_training_is_not_continued_on_mps_unasked(sr, database):

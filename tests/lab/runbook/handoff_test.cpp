@@ -10,11 +10,13 @@
 #include "lab/runbook/bundle_writer.h"
 #include "lab/runbook/environment_difference.h"
 #include "lab/runbook/golden_command.h"
+#include "lab/runbook/handoff_smoke.h"
 #include "lab/runbook/lockfile.h"
 #include "lab/runbook/service_units.h"
 #include "lab/runbook/shell_words.h"
 #include "lab/runbook/smoke_figures.h"
 #include "lab/runbook/test_folder.h"
+#include "lab/runbook/verdict.h"
 
 namespace anymps::lab {
 namespace {
@@ -184,6 +186,13 @@ TEST(SmokeFigures, SayWhetherMemoryHoldsItsLevel) {
   const json resident = plateau({0, 0, 0});
   EXPECT_EQ(resident["measure"], "resident");
   EXPECT_EQ(resident["holds"], true);
+}
+
+TEST(SmokeVerdict, IsOpenWhereThePlateauCouldNotBeJudged) {
+  const auto status = [](const json& holds) { return exit_status(smoke_verdict({{"plateau", {{"holds", holds}}}})); };
+  EXPECT_EQ(status(true), 0);
+  EXPECT_EQ(status(false), 1);
+  EXPECT_EQ(status(nullptr), 2);
 }
 
 TEST(EnvironmentDifference, SaysWhatMatters) {
