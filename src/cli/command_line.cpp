@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "gpu/edit_distance.h"
@@ -62,6 +64,17 @@ CommandLine cut_command(const CLI::App& app, const std::vector<std::string>& wor
   const std::size_t begin = end < words.size() && words[end] == "--" ? end + 1 : end;
   const auto at = [&words](std::size_t i) { return words.begin() + static_cast<std::ptrdiff_t>(i); };
   return {{words.begin(), at(end)}, {at(begin), words.end()}};
+}
+
+std::optional<std::string> missing_script(const std::vector<std::string>& command) {
+  const bool names_python = !command.empty() && (command[0] == "python" || command[0] == "python3");
+  const std::size_t place = names_python ? 1 : 0;
+  if (place >= command.size()) return std::nullopt;
+  const std::string& script = command[place];
+  const bool is_script = script.ends_with(".py") || script.ends_with(".ipynb");
+  std::error_code error;
+  if (!is_script || std::filesystem::exists(script, error)) return std::nullopt;
+  return "there is no file " + script;
 }
 
 std::optional<std::string> unknown_verb(const CLI::App& app, const std::vector<std::string>& words) {

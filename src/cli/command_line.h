@@ -21,6 +21,9 @@ struct CommandLine {
 // takes a command (prefix_command) has one.
 CommandLine cut_command(const CLI::App& app, const std::vector<std::string>& words);
 
+// One line about a script or notebook that the command names first and that is not there.
+std::optional<std::string> missing_script(const std::vector<std::string>& command);
+
 // One line about a verb that is missing or does not exist, with the nearest that does; nothing when all is in order.
 std::optional<std::string> unknown_verb(const CLI::App& app, const std::vector<std::string>& words);
 

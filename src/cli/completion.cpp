@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/help_formatter.h"
 #include "cli/verbs.h"
 #include "gpu/mac_profile.h"
 
@@ -36,14 +37,14 @@ VerbEntry entry_of(const CLI::App& app, const std::string& before) {
   entry.takes_files = app.get_prefix_command();
   for (const CLI::Option* option : app.get_options()) {
     if (!option->nonpositional()) {
-      entry.takes_files = entry.takes_files || option->get_type_name() == "FILE";
+      entry.takes_files = entry.takes_files || value_name(*option) == "FILE";
       continue;
     }
     OptionEntry& added = entry.options.emplace_back();
     for (const std::string& name : option->get_snames()) added.names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) added.names.push_back("--" + name);
     added.description = option->get_description();
-    if (option->get_items_expected_min() > 0) added.value = option->get_type_name();
+    if (option->get_items_expected_min() > 0) added.value = value_name(*option);
   }
   for (const CLI::App* sub : app.get_subcommands({})) entry.verbs.push_back(entry_of(*sub, entry.path));
   return entry;

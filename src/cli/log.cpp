@@ -192,7 +192,7 @@ void add_log(CLI::App& app, Action& chosen) {
       ->required()
       ->expected(1);
   add("diff", "What changed between two runs, and what of it could explain their figures", diff)
-      ->add_option("RUNS", options->runs, "Their numbers, or last; the earlier one first")
+      ->add_option("RUNS", options->runs, "Two numbers, or last; the earlier one first")
       ->required()
       ->expected(2);
   CLI::App* exported = log->add_subcommand("export", "Runs for other programs, the oldest first");

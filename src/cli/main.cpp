@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/command_line.h"
+#include "cli/help_formatter.h"
 #include "cli/verbs.h"
 #include "cli/version.h"
 #include "lab/log.h"
@@ -13,16 +14,6 @@
 
 namespace anymps::cli {
 namespace {
-
-// Says in the usage line that a verb takes a command, which the option parser does not know.
-class HelpFormatter : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App* app, std::string name) const override {
-    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
-    if (app->get_prefix_command()) usage.insert(usage.find_last_not_of('\n') + 1, " [--] COMMAND...");
-    return usage;
-  }
-};
 
 constexpr const char* kExamples = R"text(Examples:
   anymps run train.py --epochs 3            run an unmodified script on mps; end with one screen of figures
@@ -109,6 +100,10 @@ int run_words(const std::vector<std::string>& words) {
   // A verb that takes a command lets unknown words pass; here they can only be options.
   if (const auto unknown = app.remaining(true); !unknown.empty()) {
     return usage_error(unknown_option(app, line.own, unknown.front()), line.own);
+  }
+  if (const auto complaint = missing_script(line.command)) {
+    lab::log().error(*complaint);
+    return kUsageError;
   }
   return chosen(line.command);
 }

@@ -185,7 +185,7 @@ void add_sweep(CLI::App& app, Action& chosen) {
   add_session_options(*verb, options->session);
   options->trial.add_to(*verb);
   lab::SweepSettings& sweep = options->sweep;
-  verb->add_option("--batch-arg", options->batch, "The command's option for the batch size, or a variable (required)")
+  verb->add_option("--batch-arg", options->batch, "The command's option for the batch size, or a variable")
       ->type_name("OPTION")
       ->required();
   verb->add_option("--from", sweep.from, "The first batch size (1)")->check(CLI::PositiveNumber)->type_name("N");
@@ -198,8 +198,9 @@ void add_sweep(CLI::App& app, Action& chosen) {
       ->check(CLI::Range(0., 0.9));
   verb->add_option("--knee", sweep.knee, "Share of the best throughput that the knee has (0.9)")
       ->check(CLI::Range(0.1, 1.));
-  verb->add_option("--axis", options->axes, "Sweep for each of these values, too: workers=--workers:0,2 (repeatable)")
-      ->type_name("NAME=OPTION:VALUES")
+  verb->add_option("--axis", options->axes,
+                   "Sweep for each value of another option, too: workers=--workers:0,2 (repeatable)")
+      ->type_name("AXIS")
       ->expected(1)
       ->take_all();
   verb->footer(

@@ -1,10 +1,14 @@
 """Verbs, options and refusals: what a person who types a wrong thing gets to read."""
 
+import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
 
 
 def test_help_teaches_by_example(call):
@@ -42,6 +46,8 @@ def test_version(call):
         (["run", "--mca", "m2-8gb", "train.py"], "unknown option --mca; the nearest is --mac"),
         (["check", "--fail-no=note", "train.py"], "the nearest is --fail-on"),
         (["metal", "list", "--jsno", "x"], "--jsno"),
+        (["check", "nosuch.py"], "there is no file nosuch.py"),
+        (["run", "python", "no/such.ipynb"], "there is no file no/such.ipynb"),
         (["run", "--versus"], "--versus"),
         (["run", "--versus", "'open", "true"], "never closed"),
         (["run", "--json", "/no/such/folder/x.json", "true"], "/no/such/folder/x.json"),
@@ -69,6 +75,33 @@ def test_the_help_of_every_verb_shows_its_examples(call, verb):
     assert f"\n  anymps {verb}" in text
     for stray in ("{false}", "{true}", ":{"):
         assert stray not in text
+
+
+def helps(call, *words):
+    """The help of a verb and of all verbs below it, as (words, text)."""
+    text = call(*words, "--help").stdout
+    yield words, text
+    for verb in re.findall(r"^  (\S+)", text.partition("\nVerbs:\n")[2].partition("\n\n")[0], re.MULTILINE):
+        yield from helps(call, *words, verb)
+
+
+def test_no_help_shows_the_parsers_own_names(call):
+    """Neither how it checks a value (SECONDS:POSITIVE, in [0 - 1]) nor its types; and what is required is said once."""
+    told = dict(helps(call))
+    assert ("handoff", "smoke") in told and ("sr", "train") in told
+    own_names = r"\b(REQUIRED|INT|UINT|FLOAT|POSITIVE|NONNEGATIVE)\b"
+    strays = re.compile(rf"\S:[A-Z]{{3}}|\bin \[\S+ - |{own_names}|required.*required")
+    options = r"^  +(?!anymps)\S.*$"
+    found = [(*words, line) for words, text in told.items() for line in re.findall(options, text, re.MULTILINE)]
+    assert [line for line in found if strays.search(line[-1])] == []
+
+
+def test_units_are_written_in_one_way():
+    """22% without a space, and µs."""
+    odd = re.compile(r'\{[^{}"]*\} (%|us\b)|[0-9] %[ ",.;)]|" %"')
+    files = [file for room in ("lab", "cli", "superres") for file in (ROOT / "src" / room).rglob("*.cpp")]
+    assert len(files) > 100
+    assert [(file.name, found[0]) for file in files if (found := odd.search(file.read_text()))] == []
 
 
 def test_an_unknown_macos_is_told(call):
@@ -113,5 +146,7 @@ def test_a_link_in_an_environment_finds_its_python(anymps, environment, tmp_path
     shutil.copy(anymps, original)
     (tmp_path / "bin" / "anymps").symlink_to(original)
     del environment["VIRTUAL_ENV"]
+    (tmp_path / "x.py").touch()
     command = [str(tmp_path / "bin" / "anymps"), "run", "--quiet", "x.py"]
-    assert subprocess.run(command, env=environment, capture_output=True, text=True).stdout == "this one: x.py\n"
+    finished = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert finished.stdout == "this one: x.py\n"

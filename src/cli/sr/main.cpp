@@ -2,9 +2,11 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "cli/help_formatter.h"
 #include "cli/sr/verbs.h"
 #include "lab/said.h"
 #include "superres/files/first_line.h"
@@ -14,6 +16,7 @@ namespace {
 
 int run_words(const std::vector<std::string>& words) {
   CLI::App app("Super-resolution: pack pictures, train a network on them, enlarge others.", "anymps sr");
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_flag("-h,--help", "Show this help and exit");
   app.require_subcommand(1);
   Action chosen;
