@@ -98,7 +98,7 @@ def main() -> int:
     clock = time.process_time if options.threads == 1 else time.perf_counter
     rng, rows, wrong = random.Random(0), [], []
     if not options.json:
-        print(f"{'':32} {'mps, us':>10} {'C++, us':>10}  {'ratio [95% interval]'}")
+        print(f"{'':32} {'mps, µs':>10} {'C++, µs':>10}  {'ratio [95% interval]'}")
     with torch.no_grad():
         for workload in chosen:
             torch.compiler.reset()

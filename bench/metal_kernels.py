@@ -297,7 +297,7 @@ def main() -> int:
     if not chosen:
         parser.error(f"no kernel's name contains {options.only!r}")
     if not options.json:
-        print(f"{'':32} {'ours, us':>10} {'torch, us':>10}   speed  95% interval")
+        print(f"{'':32} {'ours, µs':>10} {'torch, µs':>10}   speed  95% interval")
     for pair in chosen:
         rows.append(measure(pair, options.rounds, rng))
         if not options.json:

@@ -99,7 +99,7 @@ def main() -> int:
     torch.set_num_threads(1)
     rng, rows = random.Random(options.seed), []
     if not options.json:
-        print(f"{'':18} {'mps, us':>11} {'cpu, us':>11}   ratio  95% interval    target")
+        print(f"{'':18} {'mps, µs':>11} {'cpu, µs':>11}   ratio  95% interval    target")
     for workload in chosen:
         rounds = options.rounds or ROUNDS[workload.kind]
         if workload.kind == MEMORY and not options.here:

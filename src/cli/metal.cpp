@@ -107,7 +107,7 @@ int complain(const lab::MetalAnswer& answer) {
 ProgressLine::ProgressLine() : live_(::isatty(STDERR_FILENO) != 0) {}
 
 void ProgressLine::show(std::size_t done, std::size_t of) const {
-  if (live_) fmt::print(stderr, "\r{} of {} ({} %)", done, of, 100 * done / std::max<std::size_t>(of, 1));
+  if (live_) fmt::print(stderr, "\r{} of {} ({}%)", done, of, 100 * done / std::max<std::size_t>(of, 1));
 }
 
 void ProgressLine::clear() const {

@@ -163,7 +163,7 @@ std::string to_text(const MetalVerification& v) {
     text += reasons(v.declined);
   }
   if (v.interrupted) text += "interrupted: the rest was not looked at\n";
-  text += fmt::format("compiling    {:.0f} ms in the median, {:.0f} ms at 95 %, {:.0f} ms at most\n",
+  text += fmt::format("compiling    {:.0f} ms in the median, {:.0f} ms at 95%, {:.0f} ms at most\n",
                       at_share(v.milliseconds, 0.5), at_share(v.milliseconds, 0.95), at_share(v.milliseconds, 1));
   text +=
       fmt::format("objects      {:.1f} MiB\nmemory       {:.0f} MiB at most in a process\ntook         {:.0f} s\n",

@@ -56,7 +56,7 @@ std::string fit_row_html(const MacFit& fit, const SizeReport& report) {
       human_bytes(static_cast<std::uint64_t>(fit.limit_bytes)), human_bytes(report.figures.largest_buffer),
       human_bytes(static_cast<std::uint64_t>(fit.buffer_limit)), human_bytes(static_cast<std::uint64_t>(fit.swaps_at)));
   std::string row = fmt::format(
-      "<tr class=\"{}\"><td>{}</td><td class=\"bar\">{}</td><td class=\"n\">{:.0f} %</td><td class=\"verdict\">{} "
+      "<tr class=\"{}\"><td>{}</td><td class=\"bar\">{}</td><td class=\"n\">{:.0f}%</td><td class=\"verdict\">{} "
       "{}</td>",
       class_of(fit.fit), fit.mac.name, bar(fit.memory_share, working_set, title), 100 * fit.share(), sign_of(fit.fit),
       fit_text(fit.fit));

@@ -150,7 +150,7 @@ std::string fit_text(Fit fit) {
 std::vector<std::string> size_notes(const SizeReport& report) {
   std::vector<std::string> notes = {
       fmt::format(
-          "A verdict is given where the need is more than {:.0f} % away from a limit. Limits: {} working sets for "
+          "A verdict is given where the need is more than {:.0f}% away from a limit. Limits: {} working sets for "
           "the device's buffers, beyond which PyTorch raises its out-of-memory error; the Mac's memory for all "
           "processes and other apps, beyond which it swaps. A single buffer may have 3/4 of a working set; the largest "
           "here has {}.",

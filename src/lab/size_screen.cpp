@@ -49,7 +49,7 @@ std::string fit_row(const MacFit& fit, const SizeReport& report, std::size_t bar
     verdict = fmt::format("\x1b[{}m{}\x1b[0m", fit_colour(fit.fit), verdict);
     bar = fmt::format("\x1b[{}m{}\x1b[0m", fit_colour(fit.fit), bar);
   }
-  std::string row = fmt::format("{:<13}{}{:>6.0f} %  {}", fit.mac.name, bar, 100 * share, verdict);
+  std::string row = fmt::format("{:<13}{}{:>7.0f}%  {}", fit.mac.name, bar, 100 * share, verdict);
   if (fit.step_seconds) row += fmt::format("{:>10}", human_seconds(*fit.step_seconds));
   if (report.batch) row += fmt::format("{:>10}", fit.largest_batch ? std::to_string(*fit.largest_batch) : "-");
   return row + "\n";

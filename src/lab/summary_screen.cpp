@@ -141,16 +141,16 @@ void add_memory(SummaryScreen& screen, const RunSummary& run) {
   const auto filled = static_cast<std::size_t>(std::llround(share * kMemoryBarWidth));
   std::string bar;
   for (std::size_t i = 0; i < kMemoryBarWidth; ++i) bar += i < filled ? "█" : "░";
-  screen.line("", fmt::format("{} {:.1f} % of the limit of {}", bar, 100 * share, human_bytes(memory.limit_bytes)),
+  screen.line("", fmt::format("{} {:.1f}% of the limit of {}", bar, 100 * share, human_bytes(memory.limit_bytes)),
               share > 0.9   ? kRed
               : share > 0.7 ? kYellow
                             : kDim);
 }
 
 void add_events(SummaryScreen& screen, std::string_view label, const std::vector<Counted>& events,
-                std::string_view code) {
+                std::string_view code, std::string_view none = "none") {
   if (events.empty()) {
-    screen.line(label, "none", kGreen);
+    screen.line(label, none, kGreen);
     return;
   }
   const std::size_t shown = std::min(events.size(), kEventsShown);
@@ -234,7 +234,7 @@ std::string summary_screen(const RunReport& report, const Terminal& terminal) {
     if (!run.errors.empty()) add_events(screen, "errors", run.errors, kRed);
     add_events(screen, "fallbacks", run.fallbacks, kYellow);
     add_events(screen, "syncs", run.synchronisations, "");
-    add_events(screen, "float64", run.float64, kYellow);
+    add_events(screen, "float64", run.float64, kYellow, "none on the device");
   }
   for (const std::string& caveat : run.caveats) screen.line("caution", caveat, kYellow);
   screen.rule();

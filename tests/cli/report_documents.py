@@ -68,7 +68,7 @@ def sweep(mac: str | None = None, room_gib: float = 10.7, largest: int = 64, **f
     series = {
         "axes": {"workers": 0},
         "points": points,
-        "knee": {"batch": 16, "why": "twice the batch gives 19 % more samples a second from here"},
+        "knee": {"batch": 16, "why": "twice the batch gives 19% more samples a second from here"},
         "edge": {"largest_good": largest, "smallest_bad": batch, "extrapolated": False, "why": "the driver refused"},
         "recommended": {"batch": largest // 2, "margin": 0.2, "verified_steps": 200, "why": "a fifth below the edge"},
     }
@@ -174,7 +174,7 @@ def profile() -> dict:
         waits=[{"name": "aten::item", "site": "train.py:31", "count": 50, "seconds": 0.6}],
         fallbacks=[{"name": "aten::poisson", "site": "train.py:12", "count": 3}],
         workers=workers,
-        story="The device waits for the loader: 46 % of a step is input, most of it decoding.",
+        story="The device waits for the loader: 46% of a step is input, most of it decoding.",
         notes=[],
     )
 
@@ -199,8 +199,8 @@ def decide() -> dict:
     ]
     return document(
         "decide",
-        decision={"outcome": "fix the data plane first", "why": "MPS is 15 % faster than the CPU, below the 22 %."},
-        evidence=[{"text": "46 % of a step is input", "run": 3}, {"text": "the device is busy 12 % of it", "run": 3}],
+        decision={"outcome": "fix the data plane first", "why": "MPS is 15% faster than the CPU, below the 22%."},
+        evidence=[{"text": "46% of a step is input", "run": 3}, {"text": "the device is busy 12% of it", "run": 3}],
         candidates=[
             {"name": "cpu", "ran": True, "step_seconds": 0.101, "simulated": False, "note": ""},
             {"name": "mps", "ran": True, "step_seconds": 0.088, "simulated": True, "note": ""},

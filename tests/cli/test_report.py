@@ -109,6 +109,18 @@ def test_reading_makes_no_logbook(call, tmp_path):
     assert not (tmp_path / "none.sqlite").exists()
 
 
+def test_a_failed_point_of_a_sweep_is_not_drawn(report):
+    """A sweep writes 0 where nothing was measured, which is no point of the curve."""
+    document = documents.sweep()
+    points = document["series"][0]["points"]
+    points[-1] |= {"samples_per_second": 0.0, "peak_bytes": 0}
+    ran = sum(point["outcome"] == "ran" for point in points)
+    assert ran == len(points) - 1
+    _, path = report(document)
+    curves = re.findall(r'<path class="line" d="(M[^"]*)"', path.read_text())
+    assert [len(re.findall("[ML]", curve)) for curve in curves] == [ran, ran]
+
+
 def test_publishable_with_all_four(call, logbook):
     documents.put(logbook, documents.doctor(), documents.plateau(), documents.sweep())
     answer = json.loads(call("report", "3", "--logbook", logbook, "--json").stdout)
@@ -272,7 +284,7 @@ def test_charts_have_every_point(opened, report):
     assert "m1-16gb" in legend and "m1-max-64gb" in legend
     marks = page.evaluate("[...document.querySelectorAll('article .mark text')].map(one => one.textContent)")
     assert {"knee 16", "use 32", "fails 128", "use 128", "fails 512"} <= set(marks)
-    assert page.evaluate("document.querySelector('[data-verb=plateau] text.threshold').textContent") == "+26 %"
+    assert page.evaluate("document.querySelector('[data-verb=plateau] text.threshold').textContent") == "+26%"
 
 
 def test_tables_sort_by_click(opened, report):

@@ -143,10 +143,14 @@ TEST(SummaryScreen, ShowsEachFigure) {
   const std::string screen = screen_of(run_report_of({trace}));
   for (const char* part :
        {"100.0 steps/s", "2,001 steps", "2 s after torch", "mps, torch 2.13.0", "256.0 MiB", "512.0 MiB",
-        "50.0 % of the limit of 1.0 GiB", "1,234  item  train.py:5", "aten::to  (no Python line)"}) {
+        "50.0% of the limit of 1.0 GiB", "1,234  item  train.py:5", "aten::to  (no Python line)"}) {
     EXPECT_TRUE(has(screen, part)) << part << "\n" << screen;
   }
   EXPECT_TRUE(has(screen, "fallbacks   none")) << screen;
+}
+
+TEST(SummaryScreen, SaysOfWhichFloat64ItFoundNone) {
+  EXPECT_TRUE(has(screen_of(run_report_of({training(1, 101, 10)})), "float64     none on the device"));
 }
 
 TEST(SummaryScreen, SaysWhenThereIsNothingToSay) {

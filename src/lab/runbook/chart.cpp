@@ -54,7 +54,7 @@ UnitStep step_for(Unit unit, double top) {
     case Unit::kSeconds:
       return largest(kSeconds);
     case Unit::kShare:
-      return {0.01, " %"};
+      return {0.01, "%"};
     default:
       return std::abs(top) >= 1e4 ? largest(kNumbers) : kNumbers.front();
   }
@@ -414,7 +414,7 @@ std::string value_text(double value, Unit unit) {
     case Unit::kSeconds:
       return value < 0 ? "-" + value_text(-value, unit) : human_seconds(value);
     case Unit::kShare:
-      return fmt::format("{:.1f} %", 100 * value);
+      return fmt::format("{:.1f}%", 100 * value);
     default:
       return std::abs(value) < 1e6 && value == std::floor(value) ? fmt::format("{:.0f}", value)
                                                                  : fmt::format("{:.4g}", value);

@@ -13,7 +13,7 @@ namespace anymps::lab {
 
 enum class Unit { kNumber, kBytes, kSeconds, kShare };
 
-// "12.3 MiB", "4.5 ms", "26.0 %", "1234".
+// "12.3 MiB", "4.5 ms", "26.0%", "1234".
 std::string value_text(double value, Unit unit);
 
 // Round values from at or below `low` to at or above `high`, about `count` of them, round in the unit (bytes: in KiB,

@@ -341,7 +341,7 @@ Gate threads(const DoctorFacts& facts) {
   if (!threads.is_object() || threads.contains("error")) return green(name, "torch does not tell");
   const auto operators = static_cast<unsigned>(number_in(threads, "operators").value_or(0));
   const unsigned cores = facts.machine.cores_allowed;
-  std::string value = fmt::format("{} for an operator ({}), {} between operators", operators,
+  std::string value = fmt::format("{} within one operator (by {}), {} to run operators side by side", operators,
                                   text_member(threads, "backend", "unknown backend"),
                                   number_in(threads, "between_operators").value_or(0));
   for (const auto& [library, count] : member(threads, "libraries").items()) {
@@ -422,7 +422,7 @@ Gate memory(const DoctorFacts& facts) {
   if (!facts.memory_free) return green(name, of);
   const std::string value = fmt::format("{} free of {}", human_bytes(*facts.memory_free), of);
   const char* why = "A Mac's one memory is shared with everything else that runs; what is taken, a batch cannot have.";
-  const char* remedy = "Close browsers, conferences and editors, or take a machine of its own.";
+  const char* remedy = "Close browsers, conferences and editors, or use a machine that nothing else runs on.";
   if (*facts.memory_free < kTooLittleMemory) return red(name, value, why, remedy);
   if (*facts.memory_free < std::min(kLittleMemory, all / 2)) return yellow(name, value, why, remedy);
   return green(name, value);
@@ -511,7 +511,7 @@ Gate load(const DoctorFacts& facts) {
       fmt::format("{:.1f} processes over the last minute, for {} cores", *facts.load, facts.machine.cores);
   if (*facts.load > kBusyLoad * facts.machine.cores) {
     return yellow(name, value, "Others are at work here; figures will vary with what they do.",
-                  "Wait until they are done, or take a machine of its own.");
+                  "Wait until they are done, or use a machine that nothing else runs on.");
   }
   return green(name, value);
 }

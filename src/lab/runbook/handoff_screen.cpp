@@ -149,7 +149,7 @@ std::string smoke_screen(const json& document, const Terminal& terminal) {
                                    harmless_text(document["folder"])));
   add_golden(lines, document["golden"]);
   lines.line("speed",
-             fmt::format("{:.2f} steps/s over {} steps; input takes {:.0f} %", figures.value("steps_per_second", 0.0),
+             fmt::format("{:.2f} steps/s over {} steps; input takes {:.0f}%", figures.value("steps_per_second", 0.0),
                          figures.value("steps", 0), 100 * figures.value("input_share", 0.0)));
   if (document["speed_ratio"].is_number()) {
     lines.line("", fmt::format("{:.2f} times as fast as run {} here", document["speed_ratio"].get<double>(),
@@ -160,7 +160,7 @@ std::string smoke_screen(const json& document, const Terminal& terminal) {
   if (plateau["holds"].is_boolean()) {
     const bool holds = plateau["holds"].get<bool>();
     lines.line("plateau",
-               fmt::format("{}: {:+.1f} % over {} epochs ({:.0f} % are allowed)", holds ? "holds" : "does not hold",
+               fmt::format("{}: {:+.1f}% over {} epochs ({:.0f}% are allowed)", holds ? "holds" : "does not hold",
                            100 * plateau["rise_share"].get<double>(), plateau["epochs"].size(),
                            100 * plateau["threshold"].get<double>()),
                holds ? kGreen : kRed);

@@ -163,8 +163,8 @@ std::string conclusion(const Comparison& comparison, const std::vector<Explanati
   const std::string all = fmt::format("{}", fmt::join(names, ", "));
   if (!unbounded.empty()) {
     return fmt::format(
-        "{}. What changed and could explain it: {}. There is no bound on what {} does to the speed: measure "
-        "again with that alone changed back.",
+        "{}. What changed and could explain it: {}. How much of it comes from {} is not known: "
+        "change that alone back, and measure again.",
         what, all, fmt::join(unbounded, ", "));
   }
   // As a share of the faster run's speed, whichever that is.

@@ -173,7 +173,7 @@ std::string log_to_paragraph(const RunWithSamples& one) {
   text.list({{"epoch_window", "Epoch window: {}"},
              {"seed", "seed: {}"},
              {"workers", "loader workers: {}"},
-             {"worker_init", "initialised by: {}"},
+             {"worker_init", "a worker_init_fn: {}"},
              {"deterministic", "deterministic algorithms: {}"},
              {"amp", "AMP: {}"},
              {"checkpointing", "checkpointing: {}"},

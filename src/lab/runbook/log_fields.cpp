@@ -34,7 +34,7 @@ constexpr std::array kFields = {
     LogField{"training", "device", "device", "/device"},
     LogField{"training", "workers", "loader workers", "/workers"},
     LogField{"training", "seed", "seed", "/seed"},
-    LogField{"training", "worker_init", "worker initialisation", "/worker_init"},
+    LogField{"training", "worker_init", "worker initialisation", "/worker_init", FieldKind::kFlag},
     LogField{"training", "deterministic", "deterministic", "/deterministic", FieldKind::kFlag},
     LogField{"training", "amp", "AMP", "/amp", FieldKind::kFlag},
     LogField{"training", "checkpointing", "checkpointing", "/checkpointing", FieldKind::kFlag},

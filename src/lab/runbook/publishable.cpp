@@ -78,7 +78,7 @@ std::string Publishable::sentence() const {
   std::string text = "Not publishable";
   if (simulated) text += " as a Mac's throughput: it was measured on a simulated device";
   if (missing != 0) {
-    text += fmt::format("{} {} of four {} missing", simulated ? ", and" : ":", missing, missing == 1 ? "is" : "are");
+    text += fmt::format("{} {} of 4 {} missing", simulated ? ", and" : ":", missing, missing == 1 ? "is" : "are");
   }
   return text + ".";
 }

@@ -39,7 +39,7 @@ std::string of_sweep(const json& document) {
 
 std::string of_plateau(const json& document) {
   const auto rise = number_in(document, "rise_share");
-  return rise ? fmt::format("{:+.1f} % over {} epochs", 100 * *rise, list_in(document, "epochs").size()) : "";
+  return rise ? fmt::format("{:+.1f}% over {} epochs", 100 * *rise, list_in(document, "epochs").size()) : "";
 }
 
 std::string of_parity(const json& document) {

@@ -72,7 +72,7 @@ LineChart memory_chart() {
 void add_threshold(LineChart& chart, const json& document, const ChartSeries& measured) {
   const double threshold = number_in(document, "threshold").value_or(kUsualThreshold);
   if (measured.points.empty() || measured.points.front().y <= 0) return;
-  chart.thresholds.push_back({measured.points.front().y * (1 + threshold), fmt::format("+{:.4g} %", 100 * threshold)});
+  chart.thresholds.push_back({measured.points.front().y * (1 + threshold), fmt::format("+{:.4g}%", 100 * threshold)});
 }
 
 std::string own_chart(const ReportRun& run) {
@@ -105,8 +105,8 @@ std::string other_chart(const json& document) {
 std::string plateau_cards(const json& document) {
   std::string cards;
   if (const auto rise = number_in(document, "rise_share")) {
-    cards += card(fmt::format("{:+.1f} %", 100 * *rise),
-                  fmt::format("rise over {} epochs; the limit is {:.4g} %", list_in(document, "epochs").size(),
+    cards += card(fmt::format("{:+.1f}%", 100 * *rise),
+                  fmt::format("rise over {} epochs; the limit is {:.4g}%", list_in(document, "epochs").size(),
                               100 * number_in(document, "threshold").value_or(kUsualThreshold)));
   }
   const json& slope = object_in(document, "slope");

@@ -108,7 +108,7 @@ std::string seconds_at(const json& object, const char* key) {
   const auto number = number_in(object, key);
   if (!number) return kNothing;
   const double seconds = *number;
-  if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
+  if (seconds < 1e-3) return fmt::format("{:.0f} µs", seconds * 1e6);
   return seconds < 1 ? fmt::format("{:.1f} ms", seconds * 1e3) : fmt::format("{:.2f} s", seconds);
 }
 

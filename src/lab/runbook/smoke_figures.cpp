@@ -163,7 +163,7 @@ json explain_speed(const json& here, const json& there) {
   const double their_input = number_or_zero(their, "input_share");
   const bool both_known = member(our, "input_share").is_number() && member(their, "input_share").is_number();
   if (both_known && (slower ? their_input > our_input + kOtherInput : their_input < our_input - kOtherInput)) {
-    add("input", fmt::format("the I/O path: waiting for input takes {:.0f} % of a step there and {:.0f} % here",
+    add("input", fmt::format("the I/O path: waiting for input takes {:.0f}% of a step there and {:.0f}% here",
                              100 * their_input, 100 * our_input));
   }
   const std::string our_caches = network_caches(our_environment);

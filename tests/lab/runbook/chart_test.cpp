@@ -51,7 +51,7 @@ TEST(TickLabels, HaveTheDecimalsThatKeepThemApart) {
   EXPECT_EQ(tick_labels({0, 0.02, 0.04}, Unit::kSeconds), (Labels{"0", "20 ms", "40 ms"}));
   EXPECT_EQ(tick_labels({0, 0.25, 0.5}, Unit::kNumber), (Labels{"0", "0.25", "0.50"}));
   EXPECT_EQ(tick_labels({0, 10000, 20000}, Unit::kNumber), (Labels{"0", "10k", "20k"}));
-  EXPECT_EQ(tick_labels({0, 0.1, 0.2}, Unit::kShare), (Labels{"0", "10 %", "20 %"}));
+  EXPECT_EQ(tick_labels({0, 0.1, 0.2}, Unit::kShare), (Labels{"0", "10%", "20%"}));
 }
 
 TEST(Log2Ticks, ArePowersOfTwoAndThinnedOut) {
@@ -155,7 +155,7 @@ TEST(BarChartDrawing, StacksSegmentsAndNamesThem) {
   chart.rows.push_back({"step", {{"input", 0.5, 0}, {"device", 0.25, 1}, {"<waiting>", 0.25, 2}}});
   const std::string svg = draw(chart);
   EXPECT_EQ(count(svg, "class=\"piece point\""), 3U);
-  EXPECT_NE(svg.find("input: 50.0 %"), std::string::npos);
+  EXPECT_NE(svg.find("input: 50.0%"), std::string::npos);
   EXPECT_EQ(svg.find("<waiting>"), std::string::npos);
   chart.rows[0].segments = {{"nothing", 0, 0}};
   EXPECT_EQ(draw(chart), "");
