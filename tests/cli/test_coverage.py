@@ -60,7 +60,7 @@ def test_a_script_on_an_older_release(call, tmp_path):
 
 
 def test_no_such_release(call):
-    answer = call("run", "--as-torch", "3.1", "script.py")
+    answer = call("run", "--as-torch", "3.1", "true")
     assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
     assert "no release of PyTorch `3.1` is known; there are 2.7.0, " in answer.stderr
 

@@ -23,7 +23,7 @@ def test_this_machine_is_looked_at(call):
     assert found["matmul"]["value"].startswith("on mps")
     assert found["mac"]["value"].startswith("m2-8gb")
     assert found["macOS"]["value"].startswith("26.0, simulated on")
-    assert found["threads"]["value"].startswith(f"{torch.get_num_threads()} for an operator")
+    assert found["threads"]["value"].startswith(f"{torch.get_num_threads()} within one operator (by ")
     assert document["facts"]["torch"] == torch.__version__
     assert document["facts"]["python"] == platform.python_version()
     assert document["facts"]["threads"] == torch.get_num_threads()
