@@ -110,7 +110,7 @@ std::string function_head(const nlohmann::json& function, const Terminal& termin
 }
 
 std::string function_block(const nlohmann::json& function, const Terminal& terminal) {
-  const std::string text = function_head(function, terminal);
+  std::string text = function_head(function, terminal);
   if (function.contains("error"))
     return text + fitted_line(kFactIndent, "refused: " + text_at(function, "error"), terminal);
   if (!function.contains("arguments")) return text;
