@@ -2,6 +2,7 @@
 // show them by the names that they have on a Mac.
 #include <ATen/ATen.h>
 #include <ATen/native/ConvUtils.h>
+#include <c10/util/strides.h>
 #include <torch/library.h>
 
 #include <array>
@@ -48,7 +49,11 @@ at::Tensor widened(const at::Tensor& tensor) {
 
 // The CPU's algorithms for channels_last sum in another order than those for contiguous tensors; a Mac's do not. A
 // compiled graph, which chooses layouts of its own, must find the numbers that eager mode finds.
-at::Tensor for_the_sum(const at::Tensor& tensor) { return widened(tensor).contiguous(); }
+at::Tensor for_the_sum(const at::Tensor& tensor) {
+  const at::Tensor dense = widened(tensor).contiguous();
+  // Where a side is 1, other strides are contiguous, too, and are taken for channels_last.
+  return dense.as_strided(dense.sizes(), c10::contiguous_strides(dense.sizes()));
+}
 
 at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
                        SymInts stride, SymInts padding, SymInts dilation, bool transposed, SymInts output_padding,

@@ -262,8 +262,10 @@ def group_norm_detector():
     return Net(), batch, loss
 
 
-@entry("adamw-foreach")
+@entry("adamw-foreach", close_because="the CPU sums channels_last in another order; the device has one for all layouts")
 def channels_last_cnn():
-    net = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 4, 3), nn.Flatten())
+    net = nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 4, 3), nn.Flatten()
+    )
     batch = {"x": torch.randn(2, 3, 8, 8).contiguous(memory_format=torch.channels_last), "y": torch.randn(2, 144)}
     return net.to(memory_format=torch.channels_last), batch, lambda m, b: F.mse_loss(m(b["x"]), b["y"])
