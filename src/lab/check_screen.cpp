@@ -106,7 +106,7 @@ class CheckScreen {
     } else if (together) {
       text_ += fmt::format("  {}\n", rest);
     } else {
-      text_ += fmt::format("\n{}{}", kSourceIndent, fitted(rest, kSourceIndent, terminal_));
+      text_ += "\n" + fitted_line(kSourceIndent, rest, terminal_);
     }
   }
 

@@ -56,7 +56,7 @@ std::string mac_screen(gpu::MacosVersion macos, const Terminal& terminal) {
   const bool narrow = terminal.width < 80;  // a pipe counts as 80 columns, and gets all
   const auto head =
       mac_line({"name", "chip", "memory", "cores ", "GB/s ", "working set ", "one buffer ", "macOS "}, narrow);
-  std::string text = terminal.colour ? "\x1b[1m" + head + "\x1b[0m" : head;
+  std::string text = terminal.paint(kBold, head);
   for (const gpu::MacProfile& mac : gpu::all_macs()) text += mac_line(cells_of(mac, macos), narrow);
   const std::size_t width = std::max<std::size_t>(terminal.width, narrow ? 40 : 90);
   text += wrapped(fmt::format("Working set and largest buffer in GiB under macOS {}.{}", macos.text(),

@@ -33,22 +33,18 @@ std::size_t bar_width(const SizeReport& report, const Terminal& terminal) {
 std::string_view fit_colour(Fit fit) {
   switch (fit) {
     case Fit::kFits:
-      return "32";
+      return kGreen;
     case Fit::kTooClose:
-      return "33";
+      return kYellow;
     default:
-      return "31";
+      return kRed;
   }
 }
 
-std::string fit_row(const MacFit& fit, const SizeReport& report, std::size_t bar_columns, bool colour) {
+std::string fit_row(const MacFit& fit, const SizeReport& report, std::size_t bar_columns, const Terminal& terminal) {
   const double share = fit.share();
-  std::string verdict = fmt::format("{:<17}", fit_text(fit.fit));
-  std::string bar = share_bar(share, bar_columns);
-  if (colour) {
-    verdict = fmt::format("\x1b[{}m{}\x1b[0m", fit_colour(fit.fit), verdict);
-    bar = fmt::format("\x1b[{}m{}\x1b[0m", fit_colour(fit.fit), bar);
-  }
+  const std::string verdict = terminal.paint(fit_colour(fit.fit), fmt::format("{:<17}", fit_text(fit.fit)));
+  const std::string bar = terminal.paint(fit_colour(fit.fit), share_bar(share, bar_columns));
   std::string row = fmt::format("{:<13}{}{:>7.0f}%  {}", fit.mac.name, bar, 100 * share, verdict);
   if (fit.step_seconds) row += fmt::format("{:>10}", human_seconds(*fit.step_seconds));
   if (report.batch) row += fmt::format("{:>10}", fit.largest_batch ? std::to_string(*fit.largest_batch) : "-");
@@ -78,7 +74,7 @@ std::string size_screen(const SizeReport& report, const Terminal& terminal) {
   if (has_steps(report)) text += fmt::format("{:>10}", "est. step");
   if (report.batch) text += fmt::format("{:>10}", "max batch");
   text += "\n";
-  for (const MacFit& fit : report.macs) text += fit_row(fit, report, bar, terminal.colour);
+  for (const MacFit& fit : report.macs) text += fit_row(fit, report, bar, terminal);
   text += "\n";
   for (const std::string& note : size_notes(report)) {
     text += wrapped(note, width, "");
