@@ -161,6 +161,7 @@ build/registry/.ready: Makefile $(VENV)/.ready
 test-full: test build/registry/.ready ## the above, every genuine kernel, PyTorch's own tests (TEST_MPS=path, TEST_PROFILER=folder, TEST_INDUCTOR=folder), compiled models, Perfetto
 	for suite in opinfo check runbook superres; do \
 	  ANYMPS_TEST_SLICE=1/1 $(VENV)/bin/python -m pytest tests/$$suite || exit 1; done
+	$(VENV)/bin/python -m pytest -m sliced tests/cli tests/compile tests/conformance
 	$(VENV)/bin/python tests/genuine/verify_all.py $(GENUINE) --table tests/genuine/verified-2.13.tsv
 	$(VENV)/bin/python tests/genuine/run.py $(GENUINE)/torch-2.13.0-0.metallib --jobs $(JOBS) --table tests/genuine/outcomes-2.13.tsv
 	$(VENV)/bin/python tests/genuine/run.py $(GENUINE)/torch-2.13.0-0.metallib --jobs $(JOBS) --engine coroutines \

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 
 def test_a_row(call):
     answer = call("coverage", "grid_sampler_3d")
@@ -42,6 +44,7 @@ def test_what_is_not_known(call):
     assert call("coverage").returncode == 2
 
 
+@pytest.mark.sliced
 def test_a_script_on_an_older_release(call, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

@@ -97,6 +97,7 @@ def smoke(call, server, tmp_path):
     return smoke_script
 
 
+@pytest.mark.sliced
 def test_figures_come_back(smoke, tmp_path):
     words = ("--warm-up", "2", "--steps", "10", "--epochs", "6", "--json")
     answer = smoke(TRAINING, *words, OMP_NUM_THREADS="1")
@@ -118,6 +119,7 @@ def test_figures_come_back(smoke, tmp_path):
     assert not list((tmp_path / "tmp").glob("anymps-*"))
 
 
+@pytest.mark.sliced
 def test_memory_that_rises_there(smoke):
     answer = smoke(LEAKING, "--warm-up", "2", "--steps", "4", "--epochs", "6", "--json")
     assert answer.returncode == 1, answer.stderr

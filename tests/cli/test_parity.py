@@ -82,6 +82,7 @@ def parity(call, tmp_path):
     return run
 
 
+@pytest.mark.sliced
 def test_vit_without_dropout_is_the_same(parity, tmp_path):
     status, document = parity("--no-dropout", "--steps", 3, "--genuine", tmp_path, "--", *VIT)
     assert (status, document["verdict"]) == (0, "good"), document["findings"]
@@ -98,6 +99,7 @@ def test_vit_without_dropout_is_the_same(parity, tmp_path):
     assert not (tmp_path / "logbook.sqlite.runs").exists()
 
 
+@pytest.mark.sliced
 def test_dropout_is_not_judged(parity):
     status, document = parity("--steps", 1, "--", *VIT)
     assert status == 0
@@ -108,6 +110,7 @@ def test_dropout_is_not_judged(parity):
     assert any("--no-dropout" in note for note in document["notes"])
 
 
+@pytest.mark.sliced
 def test_lstm_is_the_same(parity):
     command = (EXAMPLES / "lstm_words.py", "--steps", 5, "--width", 16, "--batch-size", 4)
     status, document = parity("--metric", "loss", "--tolerance", 0.01, "--", *command)
@@ -116,6 +119,7 @@ def test_lstm_is_the_same(parity):
     assert len(document["comparisons"][0]["steps"]) == 5
 
 
+@pytest.mark.sliced
 def test_what_differs_is_named(parity, small, tmp_path):
     table = tmp_path / "parity.tsv"
     options = ("--metric", "accuracy", "--tolerance", 5, "--table", table)
@@ -145,6 +149,7 @@ def test_device_that_does_not_run_is_bad(parity, small):
     assert "ValueError" in document["comparisons"][0]["output"]
 
 
+@pytest.mark.sliced
 def test_device_that_is_not_used_leaves_it_open(parity, small):
     status, document = parity("--steps", 1, "--", small, STAY="cpu")
     assert (status, document["verdict"]) == (2, "unknown")
@@ -159,6 +164,7 @@ def test_reference_that_does_not_run_leaves_it_open(call, small, tmp_path):
     assert (tmp_path / "runs.txt").read_text() == "cpu\n"
 
 
+@pytest.mark.sliced
 def test_goes_on_after_a_kill(call, parity, small, tmp_path):
     variables = {"KILL": str(tmp_path / "killed"), "RUNS": str(tmp_path / "runs.txt")}
     words = ("parity", "--devices", "cpu,mps", "--json", "--quiet", "--", small)

@@ -113,6 +113,7 @@ def test_a_run_without_the_device_says_so(call):
     assert "no process of this run loaded the mps device" in call("run", "true").stderr
 
 
+@pytest.mark.sliced
 def test_a_training_gives_its_figures(call, tmp_path):
     (tmp_path / "train.py").write_text(TRAINING)
     answer = call("run", "--versus", "cpu", "--json", "figures.json", "train.py")
@@ -133,6 +134,7 @@ def test_a_training_gives_its_figures(call, tmp_path):
     assert "30 steps" in answer.stderr
 
 
+@pytest.mark.sliced
 def test_a_killed_training_still_gives_its_figures(call, tmp_path):
     (tmp_path / "train.py").write_text(TRAINING + "import os; os.kill(os.getpid(), 9)\n")
     answer = call("run", "train.py", "cpu")
@@ -141,6 +143,7 @@ def test_a_killed_training_still_gives_its_figures(call, tmp_path):
     assert "SIGKILL" in answer.stderr
 
 
+@pytest.mark.sliced
 def test_steps_of_a_grandchild_are_counted(call, tmp_path):
     (tmp_path / "train.py").write_text(TRAINING)
     answer = call("run", "sh", "-c", '"$VIRTUAL_ENV/bin/python" train.py cpu; true')
@@ -185,6 +188,7 @@ for _ in range(12):
 """
 
 
+@pytest.mark.sliced
 def test_a_wait_is_the_same_to_run_and_to_check(call, tmp_path):
     (tmp_path / "waits.py").write_text(WAITS)
     assert call("run", "--json", "run.json", "waits.py").returncode == 0

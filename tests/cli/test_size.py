@@ -30,6 +30,7 @@ def training(tmp_path):
     return "train.py"
 
 
+@pytest.mark.sliced
 def test_one_run_answers_for_every_mac(call, training, tmp_path):
     answer = call("size", "--json", "figures.json", "--html", "size.html", "--other-apps", "4gb", training)
     assert answer.returncode == 0, answer.stderr
@@ -49,6 +50,7 @@ def test_one_run_answers_for_every_mac(call, training, tmp_path):
     assert "estimate" in answer.stdout
 
 
+@pytest.mark.sliced
 def test_flops_of_a_step_are_counted(call, training, tmp_path):
     call("size", "--json", "figures.json", training, "--batch-size", "16")
     figures = json.loads((tmp_path / "figures.json").read_text())
@@ -63,6 +65,7 @@ def test_flops_of_a_step_are_counted(call, training, tmp_path):
     assert mac["estimated_step_seconds"] == pytest.approx(max(by_flops, by_bytes))
 
 
+@pytest.mark.sliced
 def test_too_few_steps_give_no_estimate(call, training, tmp_path):
     answer = call("size", "--json", "figures.json", training, "--steps", "2")
     figures = json.loads((tmp_path / "figures.json").read_text())
@@ -70,6 +73,7 @@ def test_too_few_steps_give_no_estimate(call, training, tmp_path):
     assert "No estimate of step times" in answer.stdout
 
 
+@pytest.mark.sliced
 def test_the_batch_line_extrapolates(call, training, tmp_path):
     words = ("--batch-arg", "--batch-size", training, "--batch-size=2048")
     answer = call("size", "--json", "figures.json", *words)
@@ -83,6 +87,7 @@ def test_the_batch_line_extrapolates(call, training, tmp_path):
     assert 2048 < largest["m2-8gb"] < largest["m1-16gb"] < largest["m4max-128gb"]
 
 
+@pytest.mark.sliced
 def test_the_largest_buffer_is_a_limit_too(call, tmp_path):
     """Half of what m1-8gb may have together, and more than it allows for one buffer."""
     (tmp_path / "wide.py").write_text(
@@ -159,6 +164,7 @@ def test_a_wrong_command_line_is_one_line(call, words, text):
     assert text in answer.stderr and len(answer.stderr.splitlines()) == 1
 
 
+@pytest.mark.sliced
 def test_a_peak_that_the_batch_does_not_hold(call, tmp_path):
     """A validation with batches of its own holds the peak of small batches: larger ones tell how a batch grows."""
     (tmp_path / "validated.py").write_text(

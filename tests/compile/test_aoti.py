@@ -49,6 +49,7 @@ def in_child(code: str, *arguments: object) -> str:
     return finished.stdout
 
 
+@pytest.mark.sliced
 def test_a_package_says_what_eager_mode_says_at_sizes_it_was_not_compiled_for(small):
     in_child(
         """
@@ -64,6 +65,7 @@ for rows in (4, 2, 33):
     )
 
 
+@pytest.mark.sliced
 def test_constants_are_device_tensors_that_can_be_replaced(small):
     in_child(
         """
@@ -96,6 +98,7 @@ torch.testing.assert_close(tuple(tensor.cpu() for tensor in found), aoti_models.
     )
 
 
+@pytest.mark.sliced
 def test_a_cpp_program_runs_a_package(small, tmp_path):
     prefix = torch.utils.cmake_prefix_path
     launcher = "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"

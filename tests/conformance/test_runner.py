@@ -109,6 +109,7 @@ def test_table_per_class_and_summary(first_run):
     assert "skipped 1: no such machine" in done.stdout
 
 
+@pytest.mark.sliced
 def test_against_the_same_outcomes_is_no_change(naughty, first_run):
     _, out = first_run
     done = run(naughty, "--class", "Second", "--against", out)
@@ -116,6 +117,7 @@ def test_against_the_same_outcomes_is_no_change(naughty, first_run):
     assert "0 worse, 0 otherwise changed" in done.stdout
 
 
+@pytest.mark.sliced
 def test_against_better_outcomes_exits_with_1(naughty, first_run):
     _, out = first_run
     better = out.with_name("better.tsv")
@@ -125,6 +127,7 @@ def test_against_better_outcomes_exits_with_1(naughty, first_run):
     assert "worse: First.test_b_fails: passed -> failed" in done.stdout
 
 
+@pytest.mark.sliced
 def test_slices_cover_everything_once(naughty, tmp_path):
     seen = []
     for k in (1, 2):

@@ -69,6 +69,7 @@ def test_a_mistyped_option_of_the_script_is_shown(lab):
     assert "| usage: picky.py" in result.stdout
 
 
+@pytest.mark.sliced
 def test_a_buffer_that_is_too_large_is_an_edge(lab):
     script = lab.folder / "wide.py"
     script.write_text(

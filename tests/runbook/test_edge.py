@@ -36,6 +36,7 @@ def sweep(lab):
     return run
 
 
+@pytest.mark.sliced
 def test_the_edge_of_a_small_mac_is_found(sweep):
     document = sweep("m1-16gb", 16, 64)
     (series,) = document["series"]

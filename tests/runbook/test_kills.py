@@ -65,6 +65,7 @@ def is_whole(path) -> bool:
         return database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+@pytest.mark.sliced
 def test_a_sweep_that_is_killed_goes_on_where_it_was(lab, script):
     words = sweep_words(lab, script, 4)
     chance = random.Random(0)
@@ -95,6 +96,7 @@ def test_a_sweep_that_is_killed_goes_on_where_it_was(lab, script):
     assert is_whole(logbook)
 
 
+@pytest.mark.sliced
 def test_nothing_is_left_running_behind_a_killed_lab(lab, script):
     slow = script.with_name("slow.py")
     slow.write_text(SCRIPT.replace("range(40)", "range(10**9)"))
@@ -121,6 +123,7 @@ def test_nothing_is_left_running_behind_a_killed_lab(lab, script):
     assert not still_there()
 
 
+@pytest.mark.sliced
 def test_interrupted_and_resumed(lab, script):
     words = sweep_words(lab, script, 4)
     process = begun(words, lab)
