@@ -135,6 +135,17 @@ std::optional<std::vector<std::uint64_t>> sizes_from(const py::object& value) {
   return value.cast<std::vector<std::uint64_t>>();
 }
 
+// Ctrl-C ends a launch: then the exception is Python's, with the launch's words where its handler gave none.
+void throw_if_interrupted(const char* words) {
+  if (PyErr_CheckSignals() == 0) return;
+  py::error_already_set raised;
+  if (raised.matches(PyExc_KeyboardInterrupt) && py::str(raised.value()).cast<std::string>().empty()) {
+    PyErr_SetString(PyExc_KeyboardInterrupt, words);
+    throw py::error_already_set();
+  }
+  throw raised;
+}
+
 void call(const Kernel& called, const py::args& arguments, const py::object& given_threads,
           const py::object& given_group, const py::object& given_casts, const py::object& error_index) {
   auto threads = sizes_from(given_threads);
@@ -156,11 +167,16 @@ void call(const Kernel& called, const py::args& arguments, const py::object& giv
   if (!error_index.is_none()) kernel.setErrorBufferIndex(error_index.cast<unsigned>());
   TORCH_CHECK(threads && threads->size() < 4, "Number of threads is undefined or has wrong dimension");
   TORCH_CHECK(!group || threads->size() == group->size());
-  const py::gil_scoped_release no_gil;
-  if (threads->size() == 1) {
-    kernel.dispatch(threads->front(), group ? std::optional(group->front()) : std::nullopt);
-  } else {
-    kernel.dispatch(*threads, group ? c10::OptionalArrayRef<std::uint64_t>(*group) : std::nullopt);
+  try {
+    const py::gil_scoped_release no_gil;
+    if (threads->size() == 1) {
+      kernel.dispatch(threads->front(), group ? std::optional(group->front()) : std::nullopt);
+    } else {
+      kernel.dispatch(*threads, group ? c10::OptionalArrayRef<std::uint64_t>(*group) : std::nullopt);
+    }
+  } catch (const c10::Error& error) {
+    throw_if_interrupted(error.what_without_backtrace());
+    throw;
   }
 }
 

@@ -138,7 +138,7 @@ void MetalKernelFunction::dispatch(c10::ArrayRef<uint64_t> length, c10::Optional
     threads[i] = narrowed(length[i]);
     if (!group_size.has_value()) continue;
     group[i] = narrowed(group_size->at(i));
-    size *= group_size->at(i);
+    if (size <= most) size *= group[i];  // beyond, it may not be held by 64 bits
   }
   TORCH_CHECK_VALUE(size <= most, "Threadgroup size exceeds ", most, " limit");
   run(*handle(cps), encoding(encoder), threads, group);

@@ -58,8 +58,8 @@ class Pipeline {
   static void check_threadgroup_memory(const Signature& signature);
 
  protected:
-  // For launch(): throws for a threadgroup of no threads, or of too many.
-  void check_threadgroup(Size group) const;
+  // For launch(): throws for a threadgroup of no threads, or of too many, and for a grid that cannot be counted.
+  void check_launch(Size threads, Size group) const;
 };
 
 // Compiles, or finds it compiled. Throws engine::KernelError or AirError.

@@ -630,6 +630,8 @@ TEST(Engine, RefusesWhatItCannotDo) {
   const AirText fine = unary("", "  %y = fadd float %x, 1.0\n");
   EXPECT_EQ(pipeline_refusal(fine), "k: nothing is bound to argument 0 (float b0)");
   EXPECT_EQ(pipeline_refusal(fine, {}, {2000, 1, 1}), "k: a threadgroup of 2000 threads; it takes 1 to 1024");
+  EXPECT_EQ(pipeline_refusal(fine, {}, {1U << 22, 1U << 21, 1U << 21}),
+            "k: a threadgroup of 4194304 x 2097152 x 2097152 threads; it takes 1 to 1024");
 }
 
 // A first exchange leaves every lane's value behind; in the second, of five lanes, the others are read as zero.

@@ -10,6 +10,8 @@
 
 #include <string>
 
+#include "metal/air/external_references.h"
+
 namespace anymps::metal {
 namespace {
 
@@ -17,8 +19,8 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
-std::unique_ptr<llvm::Module> read_module(llvm::LLVMContext& context, std::span<const std::byte> bitcode,
-                                          std::string_view function) {
+std::unique_ptr<llvm::Module> parse_module(llvm::LLVMContext& context, std::span<const std::byte> bitcode,
+                                           std::string_view function) {
   const llvm::StringRef bytes(reinterpret_cast<const char*>(bitcode.data()), bitcode.size());
   const std::string name(function);
   auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bytes, name), context);
@@ -29,6 +31,17 @@ std::unique_ptr<llvm::Module> read_module(llvm::LLVMContext& context, std::span<
     throw AirError(function, "its bitcode is not valid: " + first_line(stream.str()));
   }
   return std::move(*module);
+}
+
+std::unique_ptr<llvm::Module> read_module(llvm::LLVMContext& context, std::span<const std::byte> bitcode,
+                                          std::string_view function) {
+  std::unique_ptr<llvm::Module> module = parse_module(context, bitcode, function);
+  try {
+    refuse_external_references(*module);
+  } catch (const ExternalReference& found) {
+    throw AirError(function, found.what());
+  }
+  return module;
 }
 
 }  // namespace anymps::metal

@@ -1,34 +1,68 @@
 #include "metal/engine/code.h"
 
-#include <dlfcn.h>
+#include <llvm/ExecutionEngine/JITLink/JITLink.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include <algorithm>
 #include <atomic>
-#include <cmath>
+#include <map>
+#include <mutex>
 
 #include "metal/engine/compiler.h"
 #include "metal/engine/host_target.h"
-#include "metal/engine/validator.h"
+#include "metal/engine/runtime_functions.h"
 
 namespace anymps::metal::engine {
 namespace {
 
-// Metal's functions of pi times x; the C library of this system has none. They are zero where they should be, as gamma
-// functions rely on: the remainder is exact, and so is the way back from a whole turn. CPUs that cannot fuse a multiply
-// and an add have them; others have formulas (lower/half_turns.cpp).
-float sinpi(float x) {
-  const float turn = std::remainder(x, 2.0F);
-  const float half = std::fabs(turn) > 0.5F ? std::copysign(1.0F, turn) - turn : turn;
-  return half == 0 ? std::copysign(0.0F, x) : static_cast<float>(std::sin(M_PI * half));
-}
-float cospi(float x) { return static_cast<float>(std::sin(M_PI * (0.5 - std::fabs(std::remainder(x, 2.0F))))); }
-float tanpi(float x) { return sinpi(x) / cospi(x); }
+// Is told by the linker where it put code.
+class CodeRanges final : public llvm::orc::ObjectLinkingLayer::Plugin {
+ public:
+  void modifyPassConfig(llvm::orc::MaterializationResponsibility& materialization, llvm::jitlink::LinkGraph&,
+                        llvm::jitlink::PassConfiguration& passes) override {
+    const llvm::orc::JITDylib* library = &materialization.getTargetJITDylib();
+    passes.PostFixupPasses.push_back([this, library](llvm::jitlink::LinkGraph& graph) {
+      note(library, graph);
+      return llvm::Error::success();
+    });
+  }
+  llvm::Error notifyFailed(llvm::orc::MaterializationResponsibility&) override { return llvm::Error::success(); }
+  llvm::Error notifyRemovingResources(llvm::orc::JITDylib&, llvm::orc::ResourceKey) override {
+    return llvm::Error::success();
+  }
+  void notifyTransferringResources(llvm::orc::JITDylib&, llvm::orc::ResourceKey, llvm::orc::ResourceKey) override {}
 
-// The C library's under names that LLVM does not know: it may not call them for nothing (lower/vector_forms.h).
-float far_sin(float x) { return std::sin(x); }
-float far_cos(float x) { return std::cos(x); }
-float far_tan(float x) { return std::tan(x); }
+  // Of a library that is linked; asked for once.
+  CodeRange take(const llvm::orc::JITDylib& library) {
+    const std::lock_guard lock(mutex_);
+    const auto node = ranges_.extract(&library);
+    return node ? node.mapped() : CodeRange{};
+  }
+
+ private:
+  static bool runs(llvm::orc::MemProt protection) {
+    using llvm::BitmaskEnumDetail::operator&;
+    return (protection & llvm::orc::MemProt::Exec) != llvm::orc::MemProt::None;
+  }
+
+  void note(const llvm::orc::JITDylib* library, llvm::jitlink::LinkGraph& graph) {
+    CodeRange all{.begin = UINTPTR_MAX, .end = 0};
+    for (llvm::jitlink::Section& section : graph.sections()) {
+      if (!runs(section.getMemProt())) continue;
+      const llvm::jitlink::SectionRange range(section);
+      if (range.empty()) continue;
+      all.begin = std::min<std::uintptr_t>(all.begin, range.getStart().getValue());
+      all.end = std::max<std::uintptr_t>(all.end, range.getEnd().getValue());
+    }
+    const std::lock_guard lock(mutex_);
+    ranges_[library] = all;
+  }
+
+  std::mutex mutex_;
+  std::map<const llvm::orc::JITDylib*, CodeRange> ranges_;
+};
 
 // One linker for the process: each kernel is a library of its own in it.
 class Linker {
@@ -52,32 +86,34 @@ class Linker {
     return symbol->toPtr<void*>();
   }
 
+  CodeRange take_range(const llvm::orc::JITDylib& library) { return ranges_->take(library); }
+
   void unlink(llvm::orc::JITDylib& library) { llvm::consumeError(jit_->getExecutionSession().removeJITDylib(library)); }
 
  private:
   Linker() {
-    dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);  // what kernels call
-    jit_ = llvm::cantFail(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(host_target()).create());
+    // Without symbols of the process, which LLJIT would link to otherwise: kernels reach the table and nothing else.
+    jit_ = llvm::cantFail(
+        llvm::orc::LLJITBuilder()
+            .setJITTargetMachineBuilder(host_target())
+            .setLinkProcessSymbolsByDefault(false)
+            .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+            .setObjectLinkingLayerCreator([this](llvm::orc::ExecutionSession& session, const llvm::Triple&) {
+              auto layer = std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
+              layer->addPlugin(ranges_);
+              return layer;
+            })
+            .create());
     shared_ = &llvm::cantFail(jit_->createJITDylib("shared"));
-    shared_->addGenerator(llvm::cantFail(
-        llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit_->getDataLayout().getGlobalPrefix())));
     llvm::orc::SymbolMap own;
-    const auto define = [&](const char* name, auto* function) {
-      own[jit_->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
-    };
-    define("anymps_air_sinpi", &sinpi);
-    define("anymps_air_cospi", &cospi);
-    define("anymps_air_tanpi", &tanpi);
-    define("anymps_far_sin", &far_sin);
-    define("anymps_far_cos", &far_cos);
-    define("anymps_far_tan", &far_tan);
-    define(lower::kAccessHook, &Validator::access_hook);
-    define(lower::kLoopHook, &Validator::loop_hook);
-    define(lower::kOutsideHook, &Validator::outside_hook);
-    define(lower::kFenceHook, &Validator::fence_hook);
+    for_each_runtime_function([&](std::string_view name, void* address) {
+      own[jit_->mangleAndIntern(llvm::StringRef(name))] = {llvm::orc::ExecutorAddr::fromPtr(address),
+                                                           llvm::JITSymbolFlags::Exported};
+    });
     llvm::cantFail(shared_->define(llvm::orc::absoluteSymbols(std::move(own))));
   }
 
+  const std::shared_ptr<CodeRanges> ranges_ = std::make_shared<CodeRanges>();
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   llvm::orc::JITDylib* shared_ = nullptr;
   std::atomic<std::uint64_t> next_{0};
@@ -89,11 +125,15 @@ struct Code::Linked {
   llvm::orc::JITDylib* library;
 };
 
-Code::Code(std::unique_ptr<Linked> linked, void* entry) : linked_(std::move(linked)), entry_(entry) {}
+Code::Code(std::unique_ptr<Linked> linked, void* entry, CodeRange range)
+    : linked_(std::move(linked)), entry_(entry), range_(range) {}
 
 Code::~Code() { Linker::instance().unlink(*linked_->library); }
 
 std::shared_ptr<Code> Code::load(std::span<const std::byte> object, const std::string& name) {
+  if (const std::string foreign = foreign_symbol_of(object); !foreign.empty()) {
+    throw KernelError(name + ": its code calls '" + foreign + "', which is not a function that kernels may call");
+  }
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(
       llvm::StringRef(reinterpret_cast<const char*>(object.data()), object.size()), name);
   auto library = Linker::instance().link(std::move(buffer));
@@ -104,7 +144,8 @@ std::shared_ptr<Code> Code::load(std::span<const std::byte> object, const std::s
     Linker::instance().unlink(**library);
     throw KernelError(name + ": " + why);
   }
-  return std::shared_ptr<Code>(new Code(std::make_unique<Linked>(*library), *entry));
+  const CodeRange range = Linker::instance().take_range(**library);
+  return std::shared_ptr<Code>(new Code(std::make_unique<Linked>(*library), *entry, range));
 }
 
 }  // namespace anymps::metal::engine

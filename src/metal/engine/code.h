@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
+
+#include "metal/engine/kernel_guard.h"
 
 namespace anymps::metal::engine {
 
@@ -17,13 +20,16 @@ class Code {
 
   // The function "run". It lives as long as this object.
   void* entry() const { return entry_; }
+  // All that can be run of it.
+  CodeRange range() const { return range_; }
 
  private:
   struct Linked;
-  explicit Code(std::unique_ptr<Linked> linked, void* entry);
+  Code(std::unique_ptr<Linked> linked, void* entry, CodeRange range);
 
   std::unique_ptr<Linked> linked_;
   void* entry_;
+  CodeRange range_;
 };
 
 }  // namespace anymps::metal::engine

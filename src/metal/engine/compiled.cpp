@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "gpu/executor.h"
@@ -14,6 +15,8 @@
 #include "metal/engine/code.h"
 #include "metal/engine/compiler.h"
 #include "metal/engine/flush_denormals.h"
+#include "metal/engine/guarded_memory.h"
+#include "metal/engine/kernel_guard.h"
 #include "metal/engine/reports.h"
 #include "metal/engine/scheduler.h"
 #include "metal/engine/simdgroups.h"
@@ -31,14 +34,15 @@ constexpr std::size_t kThreadgroupAlignment = 64;
 // Threads that are worth handing to another core.
 constexpr std::size_t kThreadsPerTask = 8192;
 
-// A threadgroup's memory: one per thread of the CPU, used again for the next.
+// A threadgroup's memory: one per thread of the CPU, used again for the next. Its end lies at a guard page.
 std::byte* threadgroup_memory(std::size_t bytes) {
-  static thread_local std::vector<std::byte> memory;
-  const std::size_t size = bytes + kThreadgroupAlignment + 2 * kThreadgroupMargin;
-  if (memory.size() < size) memory.resize(size);
-  std::byte* begin = memory.data() + kThreadgroupMargin;
-  const auto address = reinterpret_cast<std::uintptr_t>(begin);
-  return begin + (kThreadgroupAlignment - address % kThreadgroupAlignment) % kThreadgroupAlignment;
+  static thread_local std::optional<GuardedMemory> memory;
+  const std::size_t size = gpu::round_up(bytes, kThreadgroupAlignment) + kThreadgroupMargin;
+  if (!memory || static_cast<std::size_t>(memory->end() - memory->begin()) < size + kThreadgroupMargin) {
+    memory.reset();
+    memory.emplace(Guarded::kThreadgroupMemory, size + kThreadgroupMargin);
+  }
+  return memory->end() - size;
 }
 
 // Whether a kernel can tell how its threads are grouped: by asking, or through memory that a threadgroup shares.
@@ -73,7 +77,7 @@ class CompiledPipeline final : public Pipeline {
 
   void launch(const Launch& launch, Size threads, Size group) override {
     if (launch.validate && !source_.options.validate) return validated().launch(launch, threads, group);
-    check_threadgroup(group);
+    check_launch(threads, group);
     check_bound(launch);
     if (const auto wanted = form_for(threads, group); wanted != source_.options.simdgroups) {
       return form(wanted).launch(launch, threads, group);
@@ -98,21 +102,31 @@ class CompiledPipeline final : public Pipeline {
     const std::size_t grain = std::max<std::size_t>(1, kThreadsPerTask / threads_in_group);
     // Whoever is done takes the next few: threadgroups differ, and so do cores.
     std::atomic<std::size_t> next = 0;
+    std::atomic<Ending> ending = Ending::kDone;
     const auto work = [&] {
       const FlushDenormals flush(signature_.denorms_disabled);
       std::byte* own = threadgroup_memory(memory);
-      for (;;) {
-        const std::size_t begin = next.fetch_add(grain, std::memory_order_relaxed);
-        if (begin >= groups) return;
-        const std::size_t end = std::min<std::size_t>(begin + grain, groups);
-        for (std::size_t index = begin; index < end; ++index) run(bindings.data(), geometry, index, own);
-      }
+      const Ending ended = run_guarded(signature_.kernel, code_->range(), [&] {
+        for (;;) {
+          const std::size_t begin = next.fetch_add(grain, std::memory_order_relaxed);
+          if (begin >= groups) return;
+          const std::size_t end = std::min<std::size_t>(begin + grain, groups);
+          for (std::size_t index = begin; index < end; ++index) run(bindings.data(), geometry, index, own);
+        }
+      });
+      if (ended == Ending::kDone) return;
+      ending = ended;
+      next = groups;
     };
-    if (groups <= grain) return work();
-    gpu::Executor& executor = gpu::executor();
-    const std::size_t tasks = groups / grain + static_cast<std::size_t>(groups % grain != 0);
-    executor.parallel_for(std::min<std::size_t>(tasks, executor.threads()), 1,
-                          [&](std::size_t, std::size_t) { work(); });
+    if (groups <= grain) {
+      work();
+    } else {
+      gpu::Executor& executor = gpu::executor();
+      const std::size_t tasks = groups / grain + static_cast<std::size_t>(groups % grain != 0);
+      executor.parallel_for(std::min<std::size_t>(tasks, executor.threads()), 1,
+                            [&](std::size_t, std::size_t) { work(); });
+    }
+    throw_unless_done(signature_.kernel, ending);
   }
 
  private:
@@ -153,13 +167,16 @@ class CompiledPipeline final : public Pipeline {
     const FlushDenormals flush(signature_.denorms_disabled);
     std::byte* memory = threadgroup_memory(bytes);
     Validator validator({signature_, kernel_, launch, geometry, bindings, memory, bytes});
-    for (std::uint64_t index = 0; index < groups; ++index) {
-      const Size group = geometry.group_at(index);
-      if (!validator.begin(group)) break;
-      clear(memory);
-      run_threadgroup(reinterpret_cast<Spawn>(code_->entry()), kernel_.points, bindings.data(), geometry, group, memory,
-                      &validator);
-    }
+    const Ending ended = run_guarded(signature_.kernel, code_->range(), [&] {
+      for (std::uint64_t index = 0; index < groups; ++index) {
+        const Size group = geometry.group_at(index);
+        if (!validator.begin(group)) break;
+        clear(memory);
+        run_threadgroup(reinterpret_cast<Spawn>(code_->entry()), kernel_.points, bindings.data(), geometry, group,
+                        memory, &validator);
+      }
+    });
+    throw_unless_done(signature_.kernel, ended);
     std::vector<ValidationReport> reports = validator.finish();
     if (launch.reports == nullptr) return publish(std::move(reports));
     std::ranges::move(reports, std::back_inserter(*launch.reports));

@@ -3,6 +3,8 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -77,6 +79,33 @@ std::vector<lower::Parameter> parameters_of(const Signature& signature) {
   return parameters;
 }
 
+// What a thread has of memory for its variables. All threads of a threadgroup have a range of address space together
+// (scheduler.cpp).
+constexpr std::uint64_t kMostVariableBytes = std::uint64_t{1} << 20;
+
+void check_variables(const llvm::Module& module, const std::string& kernel) {
+  std::uint64_t bytes = 0;
+  for (const llvm::Function& function : module) {
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+      if (variable == nullptr) continue;
+      const auto size = variable->getAllocationSize(module.getDataLayout());
+      // One whose size only the launch knows is stopped by the stack's guard page.
+      if (size && __builtin_add_overflow(bytes, size->getFixedValue(), &bytes)) bytes = UINT64_MAX;
+    }
+  }
+  if (bytes <= kMostVariableBytes) return;
+  throw KernelError(kernel + ": its variables take " + std::to_string(bytes) + " bytes of a thread; there are " +
+                    std::to_string(kMostVariableBytes));
+}
+
+// A frame of many pages touches each of them, so that none steps over the guard page.
+void probe_stack(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration()) function.addFnAttr("probe-stack", "inline-asm");
+  }
+}
+
 std::string options_text(const lower::LoweringOptions& options) {
   std::string text = options.validate ? "validated" : options.force_coroutines ? "coroutines" : "";
   if (options.simdgroups != lower::Simdgroups::kNone) {
@@ -100,11 +129,13 @@ CompiledKernel compile_kernel(std::span<const std::byte> bitcode, const std::str
   // The sanitiser alone asks for lines.
   if (!options.validate) llvm::StripDebugInfo(*module);
   const Signature signature = read_signature(*module, name);
+  check_variables(*module, name);
   const auto target = llvm::cantFail(host_target().createTargetMachine());
   lower::LoweringOptions how = options;
   how.denormals_are_zero = signature.denorms_disabled;
   lower::Lowered lowered = lower::lower_kernel(*module, signature.kernel, parameters_of(signature), how, *target);
   if (!lowered.refusal.empty()) throw KernelError(name + ": " + lowered.refusal);
+  probe_stack(*module);
   if (lowered.left_plain) target->setOptLevel(llvm::CodeGenOptLevel::None);
   llvm::orc::SimpleCompiler compile(*target);
   auto object = compile(*module);

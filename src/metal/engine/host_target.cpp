@@ -19,6 +19,8 @@ llvm::orc::JITTargetMachineBuilder host_target() {
   if (builder.getTargetTriple().isX86()) builder.getFeatures().AddFeature("avx512fp16", false);
   // AIR says with llvm.fmuladd where it may contract; nowhere else.
   builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  // What must not be reached is a trap, not whatever lies behind it.
+  builder.getOptions().TrapUnreachable = true;
   return builder;
 }
 

@@ -1,12 +1,11 @@
 #include "metal/engine/scheduler.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 #include <memory>
-#include <new>
 #include <vector>
+
+#include "metal/engine/guarded_memory.h"
 
 namespace anymps::metal::engine {
 namespace {
@@ -19,16 +18,7 @@ struct Workspace {
   std::vector<Coroutine*> threads = std::vector<Coroutine*>(kMostThreads + 1);
   std::vector<std::uint32_t> waits = std::vector<std::uint32_t>(kMostThreads);
   std::unique_ptr<Simdgroup[]> simdgroups = std::make_unique<Simdgroup[]>(kMostThreads / kLanes);
-  std::byte* frames = reserve();
-
-  ~Workspace() { munmap(frames, kFrameRange); }
-
-  static std::byte* reserve() {
-    void* range =
-        mmap(nullptr, kFrameRange, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED) throw std::bad_alloc();
-    return static_cast<std::byte*>(range);
-  }
+  GuardedMemory frames{Guarded::kFrames, kFrameRange};
 
   static Workspace& of_this_thread() {
     static thread_local Workspace workspace;
@@ -138,7 +128,7 @@ std::uint32_t threads_of(const Geometry& geometry, std::array<std::uint32_t, 3> 
 void run_lanes(SpawnLanes spawn, void* const* bindings, const Geometry& geometry, std::array<std::uint32_t, 3> group,
                std::byte* threadgroup_memory) {
   Workspace& workspace = Workspace::of_this_thread();
-  std::byte* frames = workspace.frames;
+  std::byte* frames = workspace.frames.begin();
   spawn(bindings, &geometry, group[0], group[1], group[2], workspace.threads.data(), workspace.waits.data(), &frames,
         threadgroup_memory);
   // Those that take turns go first; barriers open when all others have ended.
@@ -160,7 +150,7 @@ void run_threadgroup(Spawn spawn, std::span<const MeetingPoint> points, void* co
   Workspace& workspace = Workspace::of_this_thread();
   const std::uint32_t threads = threads_of(geometry, group);
   Threadgroup work(points, workspace, threads, watcher);
-  std::byte* frames = workspace.frames;
+  std::byte* frames = workspace.frames.begin();
   spawn(bindings, &geometry, group[0], group[1], group[2], workspace.threads.data(), workspace.simdgroups.get(),
         &frames, threadgroup_memory);
   work.run();

@@ -20,6 +20,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "metal/air/external_references.h"
 #include "metal/frontend/annotations.h"
 #include "metal/frontend/large_stack.h"
 #include "metal/frontend/limits.h"
@@ -228,6 +229,7 @@ std::vector<std::byte> extract_here(std::span<const std::byte> program, const st
                              " seconds");
   }
   check_calls(module);
+  refuse_external_references(module);
   keep_described(module, kFunctionConstants, [](const llvm::GlobalValue&) { return true; });  // that are still there
   say_what_does_not_alias(*entry);
   return bitcode_of(module);

@@ -35,9 +35,16 @@ gpu::Blob cached(const char* kind, const gpu::Digest& source, const std::string&
 // In the cache: the names, each ended by a zero, an empty one, the warnings and a zero, then the module.
 std::string pack(const CompiledSource& compiled) {
   std::string bytes;
-  for (const std::string& name : compiled.kernels) bytes += name + '\0';
+  for (const std::string& name : compiled.kernels) {
+    if (name.empty() || name.find('\0') != std::string::npos) {
+      throw CompileError("program_source: error: the name of a kernel is empty or has a NUL character");
+    }
+    bytes += name + '\0';
+  }
   bytes += '\0';
-  bytes += compiled.warnings + '\0';
+  std::string warnings = compiled.warnings;  // which quote files that are included, whatever is in them
+  std::ranges::replace(warnings, '\0', '?');
+  bytes += warnings + '\0';
   bytes.append(reinterpret_cast<const char*>(compiled.module.data()), compiled.module.size());
   return bytes;
 }

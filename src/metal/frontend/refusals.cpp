@@ -205,8 +205,9 @@ class Visitor final : public clang::RecursiveASTVisitor<Visitor> {
   Calls calls_;
 };
 
-const clang::FunctionDecl* declaration_of(clang::CodeGenerator& generator, const llvm::Function& function) {
-  return llvm::dyn_cast_or_null<clang::FunctionDecl>(generator.GetDeclForMangledName(function.getName()));
+template <typename Declaration>
+const Declaration* declaration_of(clang::CodeGenerator& generator, const llvm::GlobalValue& value) {
+  return llvm::dyn_cast_or_null<Declaration>(generator.GetDeclForMangledName(value.getName()));
 }
 
 }  // namespace
@@ -219,13 +220,21 @@ Calls refuse_declarations(clang::ASTContext& context) {
   return visitor.take_calls();
 }
 
-void refuse_calls(clang::CodeGenerator& generator, clang::ASTContext& context, llvm::Module& module,
-                  const Calls& calls) {
+void refuse_undefined(clang::CodeGenerator& generator, clang::ASTContext& context, llvm::Module& module,
+                      const Calls& calls) {
   const clang::SourceManager& sources = context.getSourceManager();
+  for (const llvm::GlobalVariable& variable : module.globals()) {
+    const auto* declaration = declaration_of<clang::VarDecl>(generator, variable);
+    if (declaration == nullptr || !variable.isDeclaration() || variable.use_empty()) continue;
+    if (is_function_constant(*declaration)) continue;
+    if (declaration->hasDefinition(context) != clang::VarDecl::DeclarationOnly) continue;
+    error(context, declaration->getLocation(), "undefined symbol: variable '%0' has no definition")
+        << declaration->getQualifiedNameAsString();
+  }
   for (const llvm::Function& function : module) {
     const bool is_known = function.isIntrinsic() || function.getName().starts_with("air.");
     if (!function.isDeclaration() || is_known || function.use_empty()) continue;
-    const clang::FunctionDecl* declaration = declaration_of(generator, function);
+    const auto* declaration = declaration_of<clang::FunctionDecl>(generator, function);
     if (declaration == nullptr || declaration->isDefined() || sources.isInSystemHeader(declaration->getLocation())) {
       continue;
     }

@@ -23,8 +23,8 @@ using Calls = std::map<const clang::FunctionDecl*, clang::SourceLocation>;
 // assembly. Reported to the context's diagnostics. Not looked at is what lies in our own headers.
 Calls refuse_declarations(clang::ASTContext& context);
 
-// Functions that are called and have no definition.
-void refuse_calls(clang::CodeGenerator& generator, clang::ASTContext& context, llvm::Module& module,
-                  const Calls& calls);
+// Functions that are called, and variables that are used, without a definition.
+void refuse_undefined(clang::CodeGenerator& generator, clang::ASTContext& context, llvm::Module& module,
+                      const Calls& calls);
 
 }  // namespace anymps::metal::frontend

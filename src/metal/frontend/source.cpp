@@ -58,7 +58,7 @@ class CodeAction final : public clang::ASTFrontendAction {
     if (compiler.getDiagnostics().hasErrorOccurred() || generator_->GetModule() == nullptr) return;
     llvm::Module& made = *generator_->GetModule();
     const Declarations declarations = read_declarations(*generator_, context, made);
-    refuse_calls(*generator_, context, made, calls_);
+    refuse_undefined(*generator_, context, made, calls_);
     if (compiler.getDiagnostics().hasErrorOccurred()) return;
     if (!version_.fast_math) contract_vectors(*generator_);
     module.reset(generator_->ReleaseModule());

@@ -60,6 +60,10 @@ std::string refused_text(std::string_view source) {
     return ": error: the source has " + std::to_string(source.size()) + " bytes; the most is " +
            std::to_string(kMostSourceBytes);
   }
+  if (const std::size_t place = source.find('\0'); place != std::string_view::npos) {
+    const auto line = 1 + std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(place), '\n');
+    return ":" + std::to_string(line) + ":1: error: the source has a NUL character";
+  }
   if (const auto refused = refused_directive(std::string(source))) {
     return ":" + std::to_string(refused->line) + ":1: error: " + refused->what;
   }

@@ -94,7 +94,7 @@ class InterpretedPipeline final : public Pipeline {
   lower::Route route() const override { return lower::Route::kCoroutines; }  // threads can meet
 
   void launch(const Launch& launch, Size threads, Size group) override {
-    check_threadgroup(group);
+    check_launch(threads, group);
     // The threadgroup's memory is there once.
     const std::lock_guard lock(mutex_);
     const engine::FlushDenormals flush(signature_.denorms_disabled);

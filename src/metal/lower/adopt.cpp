@@ -1,5 +1,6 @@
 #include "metal/lower/adopt.h"
 
+#include <llvm/IR/AttributeMask.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -11,17 +12,46 @@
 
 namespace anymps::metal::lower {
 
+namespace {
+
+// Named ones say how to compute ("no-nans-fp-math"), or else to what a function is instrumented, probed or patched.
+void drop_attributes(llvm::Function& function) {
+  llvm::AttributeMask dropped;
+  for (const llvm::Attribute attribute : function.getAttributes().getFnAttrs()) {
+    if (attribute.isStringAttribute() && !attribute.getKindAsString().contains("math")) {
+      dropped.addAttribute(attribute.getKindAsString());
+    }
+  }
+  for (const llvm::Attribute::AttrKind kind :
+       {llvm::Attribute::Naked, llvm::Attribute::PresplitCoroutine, llvm::Attribute::SafeStack,
+        llvm::Attribute::ShadowCallStack, llvm::Attribute::StackProtect, llvm::Attribute::StackProtectReq,
+        llvm::Attribute::StackProtectStrong}) {
+    dropped.addAttribute(kind);
+  }
+  function.removeFnAttrs(dropped);
+  function.clearGC();
+  if (function.hasPersonalityFn()) function.setPersonalityFn(nullptr);
+}
+
+}  // namespace
+
+void keep_names_apart(llvm::Module& module) {
+  const auto rename = [](llvm::GlobalValue& value) {
+    const bool is_its_own = !value.isDeclaration() && !value.getName().starts_with("llvm.");
+    if (is_its_own) value.setName(llvm::Twine(llvm::StringRef(kOwnPrefix)) + value.getName());
+  };
+  for (llvm::Function& function : module) rename(function);
+  for (llvm::GlobalVariable& variable : module.globals()) rename(variable);
+}
+
 void adopt_functions(llvm::Module& module, llvm::Function* kernel) {
   for (llvm::Function& function : module) {
-    for (const char* attribute :
-         {"no-builtins", "frame-pointer", "min-legal-vector-width", "stack-protector-buffer-size"}) {
-      function.removeFnAttr(attribute);
-    }
+    drop_attributes(function);
     function.setCallingConv(llvm::CallingConv::C);
     for (llvm::User* user : function.users()) {
       if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) call->setCallingConv(llvm::CallingConv::C);
     }
-    if (function.isDeclaration() || &function == kernel || function.getName().starts_with("_GLOBAL__sub_I")) continue;
+    if (function.isDeclaration() || &function == kernel || function.getName().contains("_GLOBAL__sub_I")) continue;
     function.setLinkage(llvm::GlobalValue::InternalLinkage);
     function.removeFnAttr(llvm::Attribute::NoInline);
     function.removeFnAttr(llvm::Attribute::OptimizeNone);

@@ -1,6 +1,8 @@
 // What a module of Apple's takes for granted and this CPU does not, or the other way round.
 #pragma once
 
+#include <string_view>
+
 namespace llvm {
 class Function;
 class Module;
@@ -8,8 +10,13 @@ class Module;
 
 namespace anymps::metal::lower {
 
+// What stands before the names that a module has given to functions and variables of its own, so that none is that of a
+// function that lowering writes or calls: a kernel may be called "run" or "sinf".
+inline constexpr std::string_view kOwnPrefix = "own.";
+void keep_names_apart(llvm::Module& module);
+
 // Apple's compiler leaves attributes that are about its GPU, or that would keep LLVM from inlining and from knowing
-// libm.
+// libm. Others make LLVM write calls of functions by name, or code that is no kernel's.
 void adopt_functions(llvm::Module& module, llvm::Function* kernel);
 
 // A GPU loads float4 from any multiple of 4 bytes, and kernels make use of it (rows of any length taken four at a

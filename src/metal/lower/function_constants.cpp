@@ -16,15 +16,15 @@ void set_function_constants(llvm::Module& module, const ConstantValues& values) 
     global.getName().drop_front(mark + kMark.size()).consumeInteger(10, id);
     const auto given = values.find(id);
     llvm::Type* type = global.getValueType();
-    auto* bits = llvm::ConstantInt::get(
-        llvm::IntegerType::get(module.getContext(), static_cast<unsigned>(type->getPrimitiveSizeInBits())),
-        given == values.end() ? 0 : given->second);
+    const auto size = static_cast<unsigned>(type->getPrimitiveSizeInBits());
+    if (size == 0) continue;  // a structure or a pointer: no constant of Metal's, and undefined at the end
+    auto* bits = llvm::ConstantInt::get(llvm::IntegerType::get(module.getContext(), size),
+                                        given == values.end() ? 0 : given->second);
     global.setInitializer(type->isIntegerTy() ? bits : llvm::ConstantExpr::getBitCast(bits, type));
     global.setExternallyInitialized(false);
-    global.setSection("");
   }
   if (llvm::GlobalVariable* used = module.getNamedGlobal("llvm.compiler.used")) used->eraseFromParent();
-  for (llvm::Function& function : module) function.setSection("");
+  for (llvm::GlobalObject& object : module.global_objects()) object.setSection("");
 }
 
 }  // namespace anymps::metal::lower

@@ -38,6 +38,7 @@ Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const
   module.setTargetTriple(target.getTargetTriple().str());
   module.setDataLayout(target.createDataLayout());
   set_function_constants(module, options.constants);
+  keep_names_apart(module);
   set_known_bytes(*kernel, parameters, options.known);
   lower_elementary(module, target);
   lower_math(module, options.denormals_are_zero);

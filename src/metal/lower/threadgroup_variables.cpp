@@ -6,6 +6,7 @@
 
 #include "gpu/round_up.h"
 #include "metal/air/signature.h"
+#include "metal/lower/adopt.h"
 #include "metal/lower/specialise.h"
 
 namespace anymps::metal::lower {
@@ -37,7 +38,8 @@ llvm::MDNode* mark_of(llvm::IRBuilder<>& b, std::size_t number) {
 
 // LLVM's demangler does not know all of Metal's types.
 std::string plain_name(const llvm::GlobalVariable& variable) {
-  const llvm::StringRef mangled = variable.getName();
+  llvm::StringRef mangled = variable.getName();
+  mangled.consume_front(llvm::StringRef(kOwnPrefix));
   for (std::size_t i = 0; mangled.starts_with("_Z") && i < mangled.size(); ++i) {
     llvm::StringRef rest = mangled.drop_front(i);
     std::size_t length = 0;

@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "metal/air/signature.h"
+#include "metal/lower/adopt.h"
 
 namespace anymps::metal::lower {
 namespace {
@@ -157,8 +158,10 @@ class Inserter {
     }
     const auto [object, fresh] = own_.try_emplace(base, static_cast<std::uint32_t>(table_.objects.size()));
     if (fresh) {
+      llvm::StringRef name = base->getName();
+      name.consume_front(llvm::StringRef(kOwnPrefix));
       table_.objects.push_back(
-          {.kind = ValidationObject::Kind::kOwn, .name = base->getName().split('.').first.str(), .size = *size});
+          {.kind = ValidationObject::Kind::kOwn, .name = name.split('.').first.str(), .size = *size});
     }
     const std::uint32_t site = add_site({.kind = kind, .objects = {object->second}, .place = place_of(at)});
     llvm::BasicBlock* before = at.getParent();

@@ -1,0 +1,22 @@
+// What a module of AIR may refer to. Kernels are linked into the process that runs them, so that a name that nobody
+// looks at could be any function of it.
+#pragma once
+
+#include <stdexcept>
+
+namespace llvm {
+class Module;
+}  // namespace llvm
+
+namespace anymps::metal {
+
+struct ExternalReference : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Throws ExternalReference unless the module refers to nothing but its own functions and variables, AIR's functions,
+// and LLVM's intrinsics that only compute. Aliases, ifuncs, thread-local variables, assembly, calls by a pointer and
+// bytes before a function's code are refused, too. It does not tell where pointers lead: see docs/security.md.
+void refuse_external_references(const llvm::Module& module);
+
+}  // namespace anymps::metal
