@@ -11,7 +11,7 @@ import sys
 import torch
 import typing_extensions
 
-from anymps import _capture, _convolution, _environment, _platform, _profiler
+from anymps import _capture, _convolution, _environment, _includes, _platform, _profiler
 
 
 def _load_library():
@@ -83,6 +83,7 @@ def attach() -> None:
     torch.backends.mps.is_available.cache_clear()
     _capture.attach()
     _convolution.attach()
+    _includes.attach()
     _environment.attach(module)
     _profiler.attach()
     atexit.register(module.drain_autograd_thread)
