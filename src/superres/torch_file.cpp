@@ -13,14 +13,16 @@
 #include <string_view>
 
 #include "superres/files/pickle.h"
+#include "superres/files/unfolding.h"
+#include "superres/files/zip_sizes.h"
 
 namespace anymps::superres {
 namespace {
 
 using Kind = PickleValue::Kind;
 
-// What names the tensors; its bytes may be compressed, and become values of a hundred bytes each.
-constexpr std::size_t kLargestPickle = 16 << 20;
+// What a byte of the pickle that names the tensors may become: a value of a hundred bytes.
+constexpr std::uint64_t kBytesOfValue = 128;
 
 struct StorageName {
   std::string_view name;
@@ -37,6 +39,10 @@ at::ScalarType storage_type(const std::string& name) {
     if (name == storage.name) return storage.type;
   }
   throw WeightsError(fmt::format("it has a tensor of {}, which no network here has", name));
+}
+
+[[noreturn]] void throw_unfolding() {
+  throw WeightsError("it unfolds to far more than the file has (ANYMPS_SR_MOST_BYTES raises the bound)");
 }
 
 [[noreturn]] void throw_damaged() { throw WeightsError("one of its tensors is damaged"); }
@@ -76,13 +82,15 @@ class Archive {
  public:
   explicit Archive(const std::string& bytes)
       : reader_(std::make_shared<caffe2::serialize::MemoryReadAdapter>(bytes.data(),
-                                                                       static_cast<std::int64_t>(bytes.size()))) {}
+                                                                       static_cast<std::int64_t>(bytes.size()))),
+        left_(most_bytes_of_weights(bytes.size())) {}
 
-  std::string record(const std::string& name) {
+  // `becomes`: how many bytes one of the record's is going to take.
+  std::string record(const std::string& name, std::uint64_t becomes = 1) {
+    take(reader_.getRecordSize(name), becomes);
     const auto [data, size] = reader_.getRecord(name);
     return {static_cast<const char*>(data.get()), size};
   }
-  std::size_t size_of(const std::string& name) { return reader_.getRecordSize(name); }
   bool has(const std::string& name) { return reader_.hasRecord(name); }
 
   // Of a call of torch._utils._rebuild_tensor_v2 (storage, offset, sizes, strides, ...), or of one that makes a
@@ -104,6 +112,8 @@ class Archive {
       if (__builtin_mul_overflow(count, size, &count)) throw_damaged();
     }
     if (count > storage.numel()) throw_damaged();
+    // Many tensors may share what the file has once.
+    take(static_cast<std::uint64_t>(count), storage.element_size());
     return storage.as_strided(sizes, strides, offset).contiguous();
   }
 
@@ -113,14 +123,21 @@ class Archive {
     const std::string& key = item(name, 2, Kind::kText).text;
     if (const auto found = storages_.find(key); found != storages_.end()) return found->second;
     const at::ScalarType type = storage_type(item(name, 1, Kind::kGlobal).text);
-    const std::string bytes = record("data/" + key);
+    const std::string bytes = record("data/" + key, 2);  // there and in the tensor
     const auto count = static_cast<std::int64_t>(bytes.size() / c10::elementSize(type));
     at::Tensor storage = at::empty({count}, type);
     std::memcpy(storage.mutable_data_ptr(), bytes.data(), static_cast<std::size_t>(count) * c10::elementSize(type));
     return storages_.emplace(key, std::move(storage)).first->second;
   }
 
+  // Before memory is taken for so many.
+  void take(std::uint64_t count, std::uint64_t each) {
+    if (count > left_ / each) throw_unfolding();
+    left_ -= count * each;
+  }
+
   caffe2::serialize::PyTorchStreamReader reader_;
+  std::uint64_t left_;  // bytes that may still be taken
   std::map<std::string, at::Tensor> storages_;
 };
 
@@ -231,13 +248,15 @@ std::string to_torch_file(const Weights& weights) {
 }
 
 Weights from_torch_file(const std::string& bytes) {
+  const std::optional<std::uint64_t> unfolded = unfolded_size(bytes);
+  if (!unfolded) throw WeightsError("it is cut short or damaged");
+  if (*unfolded > most_bytes_of_weights(bytes.size())) throw_unfolding();
   try {
     Archive archive(bytes);
     if (archive.has("byteorder") && archive.record("byteorder") != "little") {
       throw WeightsError("its numbers are big-endian, which is not read here");
     }
-    if (archive.size_of("data.pkl") > kLargestPickle) throw WeightsError("it is no file of weights: its index is huge");
-    const Pickle pickle(archive.record("data.pkl"));
+    const Pickle pickle(archive.record("data.pkl", kBytesOfValue));
     return state_in(untagged(pickle.value()), archive);
   } catch (const PickleError& error) {
     throw WeightsError(error.what());

@@ -204,7 +204,7 @@ void Training::load_checkpoint(const fs::path& path) {
     return found != weights.about.end() ? found->second : std::string();
   };
   if (about("anymps") != "checkpoint 1") throw WeightsError(path.string() + ": it is no checkpoint of this version");
-  const json theirs = json::parse(about("identity"), nullptr, false);
+  const json theirs = lab::json_of(about("identity"));
   if (theirs != identity()) {
     const json::json_pointer upsampler("/training/network/upsampler");
     if (has_other_upsampler_ && theirs.contains(upsampler) && theirs[upsampler] != identity()[upsampler]) {

@@ -7,11 +7,11 @@
 #include <span>
 #include <stdexcept>
 
+#include "gpu/whole_file.h"
 #include "lab/html_page.h"
 #include "lab/json_text.h"
 #include "lab/markup.h"
 #include "lab/runbook/chart.h"
-#include "superres/files/whole_file.h"
 
 namespace anymps::superres {
 namespace {
@@ -65,12 +65,12 @@ TrainingLog::TrainingLog(const fs::path& folder, std::uint64_t step) : folder_(f
   std::string kept;
   std::ifstream before(folder / "log.jsonl");
   for (std::string text; std::getline(before, text);) {
-    json line = json::parse(text, nullptr, false);
+    json line = lab::json_of(text);
     if (!line.is_object() || line.value("step", std::uint64_t{0}) > step) continue;
     kept += text + "\n";
     lines_.push_back(std::move(line));
   }
-  write_whole(folder / "log.jsonl", kept);
+  gpu::write_whole(folder / "log.jsonl", kept);
 }
 
 void TrainingLog::add(const json& line) {
@@ -82,9 +82,10 @@ void TrainingLog::add(const json& line) {
 
 void TrainingLog::write_page(const std::string& title) const {
   const std::string head = lab::page_head(title, lab::chart_style(), "default-src 'none'; style-src 'unsafe-inline'");
-  write_whole(folder_ / "curves.html", fmt::format("{}<h1>{}</h1>\n{}{}</body></html>\n", head, lab::escaped(title),
-                                                   chart_of(lines_, "psnr", "bicubic_psnr", {"PSNR on Y, dB"}),
-                                                   chart_of(lines_, "loss", nullptr, {"loss"})));
+  gpu::write_whole(folder_ / "curves.html",
+                   fmt::format("{}<h1>{}</h1>\n{}{}</body></html>\n", head, lab::escaped(title),
+                               chart_of(lines_, "psnr", "bicubic_psnr", {"PSNR on Y, dB"}),
+                               chart_of(lines_, "loss", nullptr, {"loss"})));
 }
 
 }  // namespace anymps::superres

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "gpu/whole_file.h"
 #include "superres/files/safetensors.h"
-#include "superres/files/whole_file.h"
 #include "superres/torch_file.h"
 
 namespace anymps::superres {
@@ -65,7 +65,7 @@ at::Tensor Weights::find(const std::string& name) const {
 }
 
 Weights read_weights(const fs::path& path) {
-  const std::optional<std::string> read = read_whole(path);
+  const std::optional<std::string> read = gpu::read_whole(path);
   if (!read) throw WeightsError(path.string() + ": it cannot be read");
   const std::string& bytes = *read;
   try {
@@ -93,9 +93,9 @@ void write_safetensors(const fs::path& path, const Weights& weights) {
   std::string bytes = safetensors_header(file);
   bytes.reserve(bytes.size() + size);
   for (const SafetensorsEntry& entry : file.entries) bytes += entry.bytes;
-  write_whole(path, bytes);
+  gpu::write_whole(path, bytes);
 }
 
-void write_torch(const fs::path& path, const Weights& weights) { write_whole(path, to_torch_file(weights)); }
+void write_torch(const fs::path& path, const Weights& weights) { gpu::write_whole(path, to_torch_file(weights)); }
 
 }  // namespace anymps::superres

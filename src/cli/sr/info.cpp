@@ -9,6 +9,7 @@
 #include "cli/sr/verbs.h"
 #include "lab/json_text.h"
 #include "lab/runbook/progress.h"
+#include "lab/safe_text.h"
 #include "lab/said.h"
 #include "lab/summary_screen.h"
 #include "superres/files/store.h"
@@ -42,7 +43,8 @@ int info(const InfoOptions& options) {
   }
   fmt::print("{} pairs of {} files ({} skipped), {} on disk in a map of {}\n", store.size(), sources.size(), skipped,
              lab::human_bytes(store.disk_bytes()), lab::human_bytes(store.map_bytes()));
-  for (const auto& [name, value] : store.settings().items()) fmt::print("  {:<13} {}\n", name, value.dump());
+  for (const auto& [name, value] : store.settings().items())
+    fmt::print("  {:<13} {}\n", lab::on_one_line(name), value.dump());
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/help_formatter.h"
 #include "cli/sr/verbs.h"
 #include "lab/said.h"
+#include "lab/standard_output.h"
 #include "superres/files/first_line.h"
 
 namespace anymps::cli::sr {
@@ -42,7 +43,7 @@ int run_words(const std::vector<std::string>& words) {
   try {
     return chosen();
   } catch (const std::exception& error) {
-    lab::say_error(superres::first_line(error.what()));
+    if (!lab::output_failed()) lab::say_error(superres::first_line(error.what()));
     return kUsageError;
   }
 }
@@ -50,4 +51,6 @@ int run_words(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace anymps::cli::sr
 
-int main(int argc, char** argv) { return anymps::cli::sr::run_words({argv + 1, argv + argc}); }
+int main(int argc, char** argv) {
+  return anymps::lab::status_after_output(anymps::cli::sr::run_words({argv + 1, argv + argc}));
+}

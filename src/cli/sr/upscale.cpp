@@ -10,13 +10,13 @@
 #include "cli/sr/device.h"
 #include "cli/sr/interrupt.h"
 #include "cli/sr/verbs.h"
+#include "gpu/whole_file.h"
 #include "lab/runbook/progress.h"
 #include "lab/said.h"
 #include "superres/enlarge.h"
 #include "superres/files/first_line.h"
 #include "superres/files/image_file.h"
 #include "superres/files/png_codec.h"
-#include "superres/files/whole_file.h"
 #include "superres/model_file.h"
 #include "superres/pack.h"
 #include "superres/pixels.h"
@@ -120,7 +120,7 @@ class UpscaleCommand {
         return true;
       }
       const std::vector<std::uint8_t> png = superres::encode_png(superres::image_of(made, image.bits));
-      superres::write_whole(job.to, {reinterpret_cast<const char*>(png.data()), png.size()});
+      gpu::write_whole(job.to, {reinterpret_cast<const char*>(png.data()), png.size()});
       return true;
     } catch (const std::exception& error) {
       progress.clear();

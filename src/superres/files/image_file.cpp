@@ -9,9 +9,9 @@
 #include <memory>
 #include <string_view>
 
+#include "gpu/whole_file.h"
 #include "superres/files/image_error.h"
 #include "superres/files/png_codec.h"
-#include "superres/files/whole_file.h"
 
 namespace anymps::superres {
 namespace {
@@ -82,7 +82,7 @@ Image decode_image(Bytes bytes) {
 }
 
 Image read_image(const fs::path& path) {
-  const std::optional<std::string> bytes = read_whole(path);
+  const std::optional<std::string> bytes = gpu::read_whole(path);
   if (!bytes) throw ImageError("it cannot be read");
   return decode_image({reinterpret_cast<const std::uint8_t*>(bytes->data()), bytes->size()});
 }

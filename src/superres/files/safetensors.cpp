@@ -6,6 +6,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "lab/json_text.h"
+
 namespace anymps::superres {
 namespace {
 
@@ -59,7 +61,7 @@ Safetensors parse_safetensors(std::string_view bytes) {
   if (length > kLongestHeader || length > bytes.size() - sizeof(length)) {
     throw SafetensorsError("it is cut short, or no file of weights");
   }
-  const json header = json::parse(bytes.substr(sizeof(length), length), nullptr, false);
+  const json header = lab::json_of(bytes.substr(sizeof(length), length));
   if (!header.is_object()) throw SafetensorsError("its header is damaged");
   const std::string_view data = bytes.substr(sizeof(length) + length);
   Safetensors file;

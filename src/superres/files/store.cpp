@@ -87,7 +87,7 @@ std::string source_key(std::string_view name) {
 }
 
 Source source_in(std::string_view text) {
-  const json value = json::parse(text, nullptr, false);
+  const json value = lab::json_of(text);
   if (!value.is_object()) return {};
   return {value.value("name", ""), value.value("first", std::uint64_t{0}), value.value("count", std::uint64_t{0}),
           value.value("error", ""), value.value("bytes", std::uint64_t{0})};
@@ -104,8 +104,8 @@ bool is_empty(const Transaction& transaction, unsigned database, const fs::path&
   return statistics.ms_entries == 0;
 }
 
-// A file that was cut short would be read beyond its end, which is a signal and no error. LMDB need not write the very
-// last pages that it counts, where they became free again.
+// Tells of a file that was cut short before it is read. LMDB need not write the very last pages that it counts, where
+// they became free again: of those, MappedFile tells.
 void check_length(MDB_env* environment, const fs::path& path) {
   constexpr std::uint64_t kUnwritten = 16;
   MDB_envinfo info{};
@@ -134,11 +134,12 @@ Store::Store(const fs::path& path, bool writable) : path_(path) {
   // The loader's threads read with the same environment, each with transactions of its own.
   constexpr unsigned kFlags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD;
   check(mdb_env_open(made, path.c_str(), kFlags | (writable ? 0U : MDB_RDONLY), 0644), path);
+  mapped_ = std::make_unique<MappedFile>(path);
   check_length(made, path);
   Transaction transaction(made, path_, writable);
   check(mdb_dbi_open(transaction.handle(), nullptr, 0, &database_), path);
   if (const auto about = transaction.get(database_, kAboutKey)) {
-    const json found = json::parse(*about, nullptr, false);
+    const json found = lab::json_of(*about);
     if (!found.is_object() || found.value("program", "") != "anymps sr") {
       throw StoreError(path.string() + ": it is a database of another program");
     }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "superres/files/mapped_file.h"
 #include "superres/files/record.h"
 
 struct MDB_env;
@@ -61,6 +62,7 @@ class Store {
 
   std::filesystem::path path_;
   std::unique_ptr<MDB_env, Close> environment_;
+  std::unique_ptr<MappedFile> mapped_;
   unsigned database_ = 0;
   nlohmann::json settings_;
 };
