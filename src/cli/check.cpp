@@ -27,6 +27,7 @@
 #include "lab/python.h"
 #include "lab/run_folder.h"
 #include "lab/run_summary.h"
+#include "lab/safe_text.h"
 #include "lab/terminal.h"
 #include "lab/trace_reader.h"
 
@@ -87,7 +88,7 @@ void write_all(const CheckOptions& options, const lab::CheckReport& report) {
     if (options.files[i].empty()) continue;
     const std::string text = kFormats[i].write(report);
     if (options.files[i] == kStandardOutput) {
-      std::fwrite(text.data(), 1, text.size(), stdout);
+      lab::print_text(stdout, text);
     } else {
       write_text(options.files[i], text);
     }
@@ -97,15 +98,15 @@ void write_all(const CheckOptions& options, const lab::CheckReport& report) {
 int report_on(const CheckOptions& options, const lab::ChildCommand& command, const lab::ChildResult& result,
               const std::vector<lab::TraceFile>& traces) {
   const lab::CheckReport report = lab::check_report(command, result, traces, options.policy());
+  if (!options.quiet) {
+    const std::string screen = lab::check_screen(report, lab::Terminal::behind(STDERR_FILENO));
+    lab::print_screen(stderr, screen);
+  }
   write_all(options, report);
   if (!options.write_baseline.empty()) {
     lab::Baseline baseline = lab::Baseline::of(report.findings);
     baseline.entries.insert(options.accepted.entries.begin(), options.accepted.entries.end());
     write_text(options.write_baseline, baseline.text());
-  }
-  if (!options.quiet) {
-    const std::string screen = lab::check_screen(report, lab::Terminal::behind(STDERR_FILENO));
-    std::fwrite(screen.data(), 1, screen.size(), stderr);
   }
   if (report.command_failed()) return kUsageError;
   return report.has_failures() ? 1 : 0;
@@ -136,7 +137,7 @@ std::optional<lab::RunFolder> folder_for(const CheckOptions& options) {
 int check_command(CheckOptions& options, const std::vector<std::string>& command) {
   if (options.rules) {
     const std::string rules = lab::rules_screen(lab::Terminal::behind(STDOUT_FILENO));
-    std::fwrite(rules.data(), 1, rules.size(), stdout);
+    lab::print_screen(stdout, rules);
     return 0;
   }
   if (!can_write_all(options) || !can_write("--write-baseline", options.write_baseline)) return kUsageError;

@@ -11,6 +11,7 @@
 #include "cli/verbs.h"
 #include "lab/coverage_screen.h"
 #include "lab/log.h"
+#include "lab/safe_text.h"
 
 namespace anymps::cli {
 namespace {
@@ -65,8 +66,11 @@ int coverage(const CoverageOptions& options) {
   if (!named(options.operators, found)) return kUsageError;
   if (!options.lacking.empty() && !of_release(options.lacking, false, found)) return kUsageError;
   if (!options.arrived.empty() && !of_release(options.arrived, true, found)) return kUsageError;
-  fmt::print("{}", options.json ? lab::coverage_to_json(found).dump(2) + "\n"
-                                : lab::coverage_screen(found, lab::Terminal::behind(STDOUT_FILENO)));
+  if (options.json) {
+    lab::print_text(stdout, lab::coverage_to_json(found).dump(2) + "\n");
+  } else {
+    lab::print_screen(stdout, lab::coverage_screen(found, lab::Terminal::behind(STDOUT_FILENO)));
+  }
   return 0;
 }
 

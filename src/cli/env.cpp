@@ -12,6 +12,7 @@
 #include "lab/json_text.h"
 #include "lab/machine.h"
 #include "lab/python.h"
+#include "lab/safe_text.h"
 
 namespace anymps::cli {
 namespace {
@@ -23,8 +24,11 @@ int env(bool as_json) {
                                        .machine = lab::Machine::here(),
                                        .python = lab::ask_python({{lab::find_python()}, {}}),
                                        .variables = lab::telling_variables()};
-  fmt::print("{}", as_json ? lab::json_pages(lab::to_json(facts))
-                           : lab::env_screen(facts, lab::Terminal::behind(STDOUT_FILENO)));
+  if (as_json) {
+    lab::print_text(stdout, lab::json_pages(lab::to_json(facts)));
+  } else {
+    lab::print_screen(stdout, lab::env_screen(facts, lab::Terminal::behind(STDOUT_FILENO)));
+  }
   return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/verbs.h"
 #include "lab/json_text.h"
 #include "lab/log.h"
+#include "lab/safe_text.h"
 
 namespace anymps::cli {
 
@@ -34,9 +35,11 @@ void add_session_options(CLI::App& verb, lab::SessionOptions& options) {
 }
 
 int conclude(const lab::SessionOptions& options, const nlohmann::json& document, const Screen& screen) {
-  const std::string text =
-      options.json ? lab::json_pages(document) : screen(document, lab::Terminal::behind(STDOUT_FILENO));
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (options.json) {
+    lab::print_text(stdout, lab::json_pages(document));
+  } else {
+    lab::print_screen(stdout, screen(document, lab::Terminal::behind(STDOUT_FILENO)));
+  }
   return document.value("status", kUsageError);
 }
 

@@ -18,6 +18,7 @@
 #include "lab/runbook/log_export.h"
 #include "lab/runbook/log_figures.h"
 #include "lab/runbook/log_screen.h"
+#include "lab/safe_text.h"
 
 namespace anymps::cli {
 namespace {
@@ -104,8 +105,8 @@ int diff(const LogOptions& options) {
   return conclude(options.session, completed(logbook, lab::log_diff(before, after)), lab::log_diff_screen);
 }
 
-int print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
+int print_table(const std::string& text) {
+  lab::print_screen(stdout, text);
   return 0;
 }
 
@@ -121,9 +122,10 @@ int export_runs(const LogOptions& options) {
     }
   }
   for (const std::string& name : options.runs) runs.push_back(logged_run(logbook, name));
-  if (options.format == "csv") return print(lab::log_to_csv(runs));
-  if (options.format == "markdown") return print(lab::log_to_markdown(runs));
-  return print(lab::json_pages(lab::log_to_json(runs)));
+  if (options.format == "csv") return print_table(lab::log_to_csv(runs));
+  if (options.format == "markdown") return print_table(lab::log_to_markdown(runs));
+  lab::print_text(stdout, lab::json_pages(lab::log_to_json(runs)));
+  return 0;
 }
 
 int readme(const LogOptions& options) {

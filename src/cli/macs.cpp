@@ -8,6 +8,7 @@
 #include "cli/mac_choice.h"
 #include "cli/verbs.h"
 #include "lab/mac_screen.h"
+#include "lab/safe_text.h"
 #include "lab/terminal.h"
 
 namespace anymps::cli {
@@ -25,9 +26,9 @@ int macs(const MacsOptions& options) {
   if (options.json) {
     fmt::print("{}\n", lab::macs_to_json(chosen->macos).dump(2));
   } else if (options.sources) {
-    fmt::print("{}", lab::mac_source_screen());
+    lab::print_screen(stdout, lab::mac_source_screen());
   } else {
-    fmt::print("{}", lab::mac_screen(chosen->macos, lab::Terminal::behind(STDOUT_FILENO)));
+    lab::print_screen(stdout, lab::mac_screen(chosen->macos, lab::Terminal::behind(STDOUT_FILENO)));
   }
   return 0;
 }

@@ -11,6 +11,7 @@
 #include "cli/version.h"
 #include "lab/log.h"
 #include "lab/metal_reader.h"
+#include "lab/standard_output.h"
 
 namespace anymps::cli {
 namespace {
@@ -111,7 +112,9 @@ int run_words(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace anymps::cli
 
-int main(int argc, char** argv) {
+namespace {
+
+int run_main(int argc, char** argv) {
   try {
     std::vector<std::string> words(argv + 1, argv + argc);
     if (!words.empty() && words.front() == anymps::lab::kMetalChild) {
@@ -120,7 +123,11 @@ int main(int argc, char** argv) {
     if (!words.empty() && words.front() == "sr") return anymps::cli::run_sr({words.begin() + 1, words.end()});
     return anymps::cli::run_words(words);
   } catch (const std::exception& error) {
-    anymps::lab::log().error(error.what());
+    if (!anymps::lab::output_failed()) anymps::lab::log().error(error.what());
     return 1;
   }
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return anymps::lab::status_after_output(run_main(argc, argv)); }

@@ -16,6 +16,7 @@
 #include "lab/metal_library_file.h"
 #include "lab/metal_screen.h"
 #include "lab/metal_verify.h"
+#include "lab/safe_text.h"
 #include "lab/terminal.h"
 
 namespace anymps::cli {
@@ -38,8 +39,11 @@ int list_functions(const MetalOptions& options) {
   const lab::MetalAnswer answer = lab::ask_metal(lab::metal_request("list", options.source.words(), words));
   if (!answer.answered) return complain(answer);
   const auto library = nlohmann::json::parse(answer.text);
-  fmt::print("{}",
-             options.json ? library.dump(2) + "\n" : lab::metal_screen(library, lab::Terminal::behind(STDOUT_FILENO)));
+  if (options.json) {
+    lab::print_text(stdout, library.dump(2) + "\n");
+  } else {
+    lab::print_screen(stdout, lab::metal_screen(library, lab::Terminal::behind(STDOUT_FILENO)));
+  }
   std::size_t refused = 0;
   for (const auto& function : library.at("functions")) refused += function.contains("error") ? 1 : 0;
   if (refused == 0) return 0;
@@ -51,7 +55,7 @@ int disassemble(const MetalOptions& options) {
   const lab::MetalAnswer answer =
       lab::ask_metal(lab::metal_request("disasm", options.source.words(), {options.file, options.kernel}));
   if (!answer.answered) return complain(answer);
-  fmt::print("{}", answer.text);
+  lab::print_screen(stdout, answer.text);
   return 0;
 }
 
@@ -87,7 +91,11 @@ int verify_library(const MetalOptions& options) {
                         [&line](std::size_t done, std::size_t of) { line.show(done, of); });
   line.clear();
   if (found.problem) return complain(*found.problem);
-  fmt::print("{}", options.json ? lab::to_json(found).dump(2) + "\n" : lab::to_text(found));
+  if (options.json) {
+    lab::print_text(stdout, lab::to_json(found).dump(2) + "\n");
+  } else {
+    lab::print_screen(stdout, lab::to_text(found));
+  }
   if (found.interrupted) return kInterrupted;
   return found.refusals.empty() ? 0 : kRefused;
 }
@@ -96,7 +104,7 @@ int verify_library(const MetalOptions& options) {
 
 int complain(const lab::MetalAnswer& answer) {
   if (answer.of_compiler) {
-    fmt::print(stderr, "{}", printable(answer.text));
+    print_messages(answer.text);
   } else {
     lab::log().error(lab::on_one_line(answer.text));
   }

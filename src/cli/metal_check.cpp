@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/metal_verbs.h"
+#include "lab/safe_text.h"
 
 namespace anymps::cli {
 namespace {
@@ -34,8 +35,8 @@ int check_libraries(const MetalCheckOptions& options) {
       status = std::max(status, refusal);
       continue;
     }
-    fmt::print(stderr, "{}", printable(found.compiler_warnings));
-    if (!options.json) fmt::print("{}", lab::to_text(found));
+    print_messages(found.compiler_warnings);
+    if (!options.json) lab::print_screen(stdout, lab::to_text(found));
     files.push_back(lab::to_json(found));
     if (found.errors != 0) status = std::max(status, kFound);
     if (found.refusals != 0) status = kRefused;

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "lab/counted.h"
 #include "lab/metal_library_file.h"
 #include "lab/metal_screen.h"
+#include "lab/safe_text.h"
 
 namespace anymps::cli {
 namespace {
@@ -34,7 +34,7 @@ int compile(const CompileOptions& options) {
       lab::ask_metal(lab::metal_request("compile", options.source.words(), {options.file, out}));
   if (!answer.answered) return complain(answer);
   const auto compiled = nlohmann::json::parse(answer.text);
-  fmt::print(stderr, "{}", printable(compiled.at("warnings")));
+  print_messages(compiled.at("warnings").get<std::string>());
   fmt::print("{}: {}, {} bytes\n", out, lab::counted(compiled.at("kernels").size(), "kernel"),
              compiled.at("bytes").get<std::size_t>());
   return 0;
@@ -58,11 +58,9 @@ void add_source_flags(CLI::App& verb, SourceFlags& flags) {
   verb.add_flag("--fast-math", flags.fast_math, "For source: floating point as if there were no NaN nor order");
 }
 
-std::string printable(const std::string& messages) {
-  std::string text;
-  std::istringstream lines(messages);
-  for (std::string line; std::getline(lines, line);) text += lab::on_one_line(line) + "\n";
-  return text;
+void print_messages(const std::string& messages) {
+  lab::print_screen(stderr, messages);
+  if (!messages.empty() && messages.back() != '\n') lab::print_screen(stderr, "\n");
 }
 
 void add_metal_compile(CLI::App& metal, Action& chosen) {

@@ -12,6 +12,7 @@
 #include "cli/metal_verbs.h"
 #include "lab/metal_library_file.h"
 #include "lab/metal_run_screen.h"
+#include "lab/safe_text.h"
 #include "lab/terminal.h"
 
 namespace anymps::cli {
@@ -54,8 +55,11 @@ int run_kernel(const MetalRunOptions& options) {
   const lab::MetalAnswer answer = lab::ask_metal(request_of(options));
   if (!answer.answered) return complain(answer);
   const auto found = nlohmann::json::parse(answer.text);
-  fmt::print("{}",
-             options.json ? found.dump(2) + "\n" : lab::metal_run_screen(found, lab::Terminal::behind(STDOUT_FILENO)));
+  if (options.json) {
+    lab::print_text(stdout, found.dump(2) + "\n");
+  } else {
+    lab::print_screen(stdout, lab::metal_run_screen(found, lab::Terminal::behind(STDOUT_FILENO)));
+  }
   return found.at("reports").empty() ? 0 : kFound;
 }
 

@@ -38,8 +38,8 @@ struct SourceFlags {
 };
 void add_source_flags(CLI::App& verb, SourceFlags& flags);
 
-// What comes from a compiler, without what moves a terminal's cursor.
-std::string printable(const std::string& messages);
+// What comes from a compiler, on standard error.
+void print_messages(const std::string& messages);
 
 void add_metal_compile(CLI::App& metal, Action& chosen);
 void add_metal_run(CLI::App& metal, Action& chosen);

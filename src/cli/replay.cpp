@@ -9,6 +9,7 @@
 #include "cli/metal_verbs.h"
 #include "cli/verbs.h"
 #include "lab/capture_replay.h"
+#include "lab/safe_text.h"
 
 namespace anymps::cli {
 namespace {
@@ -23,7 +24,11 @@ int list_launches(const ReplayOptions& options) {
   const lab::MetalAnswer answer = lab::ask_metal({"capture", options.request.folder});
   if (!answer.answered) return complain(answer);
   const auto capture = nlohmann::json::parse(answer.text);
-  fmt::print("{}", options.json ? capture.dump(2) + "\n" : lab::capture_screen(capture));
+  if (options.json) {
+    lab::print_text(stdout, capture.dump(2) + "\n");
+  } else {
+    lab::print_screen(stdout, lab::capture_screen(capture));
+  }
   return 0;
 }
 
@@ -33,7 +38,11 @@ int replay(const ReplayOptions& options) {
       lab::replay_capture(options.request, [&line](std::size_t done, std::size_t of) { line.show(done, of); });
   line.clear();
   if (found.problem) return complain(*found.problem);
-  fmt::print("{}", options.json ? lab::to_json(found).dump(2) + "\n" : lab::to_text(found));
+  if (options.json) {
+    lab::print_text(stdout, lab::to_json(found).dump(2) + "\n");
+  } else {
+    lab::print_screen(stdout, lab::to_text(found));
+  }
   if (found.interrupted) return kInterrupted;
   if (found.refusals != 0) return kRefused;
   return found.differing != 0 || found.reports != 0 ? kFound : 0;

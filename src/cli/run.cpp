@@ -18,6 +18,7 @@
 #include "lab/python.h"
 #include "lab/run_folder.h"
 #include "lab/run_summary.h"
+#include "lab/safe_text.h"
 #include "lab/summary_screen.h"
 #include "lab/terminal.h"
 #include "lab/trace_reader.h"
@@ -84,15 +85,15 @@ int run_command(const RunOptions& options, const std::vector<std::string>& comma
     status = other.status();
   }
 
-  write_text(options.json, json_of(report));
-  if (!options.keep.empty()) write_text((folder.path() / "summary.json").string(), json_of(report));
   if (!options.quiet) {
     const lab::Terminal terminal = lab::Terminal::behind(STDERR_FILENO);
     const std::string screen = lab::summary_screen(report, terminal);
-    std::fwrite(screen.data(), 1, screen.size(), stderr);
+    lab::print_screen(stderr, screen);
     const std::string remedies = lab::memory_remedies(report.run, lab::SimulatedMac::of(*chosen), terminal);
-    std::fwrite(remedies.data(), 1, remedies.size(), stderr);
+    lab::print_screen(stderr, remedies);
   }
+  write_text(options.json, json_of(report));
+  if (!options.keep.empty()) write_text((folder.path() / "summary.json").string(), json_of(report));
   return status;
 }
 

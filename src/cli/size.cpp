@@ -20,6 +20,7 @@
 #include "lab/run_folder.h"
 #include "lab/run_summary.h"
 #include "lab/runbook/command_setting.h"
+#include "lab/safe_text.h"
 #include "lab/size_html.h"
 #include "lab/size_report.h"
 #include "lab/size_screen.h"
@@ -155,9 +156,9 @@ int size(const SizeOptions& options, const std::vector<std::string>& command) {
   }
 
   lab::judge(report);
+  lab::print_screen(stdout, lab::size_screen(report, lab::Terminal::behind(STDOUT_FILENO)));
   write_text(options.json, lab::json_pages(lab::to_json(report)));
   write_text(options.html, lab::size_html(report));
-  fmt::print("{}", lab::size_screen(report, lab::Terminal::behind(STDOUT_FILENO)));
   return 0;
 }
 

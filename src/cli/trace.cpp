@@ -15,6 +15,7 @@
 #include "lab/log.h"
 #include "lab/python.h"
 #include "lab/run_folder.h"
+#include "lab/safe_text.h"
 #include "lab/terminal.h"
 #include "lab/trace_reader.h"
 #include "lab/trace_screen.h"
@@ -61,12 +62,12 @@ int trace(const TraceOptions& options, const std::vector<std::string>& command) 
   const std::string problem = lab::write_chrome_trace(traces, options.output);
   if (!problem.empty()) lab::log().error("{}", problem);
   const lab::TraceSummary summary = lab::summarise_trace(traces);
-  write_text(options.json, lab::json_pages(lab::to_json(summary)));
   if (!options.quiet) {
     const std::string screen = lab::trace_screen(summary, lab::Terminal::behind(STDERR_FILENO));
-    std::fwrite(screen.data(), 1, screen.size(), stderr);
+    lab::print_screen(stderr, screen);
     if (problem.empty()) lab::log().info("{}: open it in https://ui.perfetto.dev or chrome://tracing", options.output);
   }
+  write_text(options.json, lab::json_pages(lab::to_json(summary)));
   return result.status() == 0 && !problem.empty() ? 1 : result.status();
 }
 

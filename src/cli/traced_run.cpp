@@ -1,7 +1,6 @@
 #include "cli/traced_run.h"
 
-#include <fstream>
-
+#include "gpu/whole_file.h"
 #include "lab/child.h"
 #include "lab/log.h"
 
@@ -17,16 +16,14 @@ void say_not_started(const lab::ChildCommand& command, const lab::ChildResult& r
 }
 
 bool can_write(const char* option, const std::string& path) {
-  if (path.empty() || std::ofstream(path, std::ios::app)) return true;
-  lab::log().error("{}: cannot write {}", option, path);
+  const std::string why = path.empty() ? "" : gpu::why_not_written(path);
+  if (why.empty()) return true;
+  lab::log().error("{}: cannot write {}: {}", option, path, why);
   return false;
 }
 
 void write_text(const std::string& path, const std::string& text) {
-  if (path.empty()) return;
-  std::ofstream file(path, std::ios::trunc);
-  file << text;
-  if (!file.flush()) lab::log().error("cannot write {}: is the disk full?", path);
+  if (!path.empty()) gpu::write_whole(path, text);
 }
 
 }  // namespace anymps::cli

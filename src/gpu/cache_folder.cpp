@@ -1,14 +1,17 @@
 #include "gpu/cache_folder.h"
 
 #include <pwd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
+
+#include "gpu/whole_file.h"
 
 namespace anymps::gpu {
 namespace fs = std::filesystem;
@@ -58,27 +61,19 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-// Renamed into place, so that nobody ever reads half a tag, and drafted under a name of its own, so that threads and
-// processes that are at it together do not meet.
 bool write_tag(const fs::path& folder) {
-  std::string draft = (folder / (std::string(kTagName) + ".XXXXXX")).string();
-  const int reserved = ::mkstemp(draft.data());
-  if (reserved < 0) return false;
-  ::fchmod(reserved, 0644);
-  ::close(reserved);
-  std::error_code error;
-  {
-    std::ofstream file(draft);
-    file << kSignature << '\n'
-         << kOurs << '\n'
-         << "# Everything in it can be made again; `anymps cache clear` removes it.\n";
-    if (!file.flush()) error = std::make_error_code(std::errc::io_error);
+  std::string text;
+  for (const std::string_view line :
+       {kSignature, kOurs,
+        std::string_view("# Everything in it can be made again; `anymps cache clear` removes it.")}) {
+    text.append(line).append("\n");
   }
-  if (!error) fs::rename(draft, folder / kTagName, error);
-  if (!error) return true;
-  std::error_code ignored;
-  fs::remove(draft, ignored);
-  return false;
+  try {
+    write_whole(folder / kTagName, text);
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -114,6 +109,8 @@ bool CacheFolder::is_ours() const {
 bool CacheFolder::make() const {
   if (path_.empty()) return false;
   std::error_code error;
+  // Nothing is written to where a link leads: it may be somebody else's folder.
+  if (fs::is_symlink(fs::symlink_status(path_, error))) return false;
   fs::create_directories(path_, error);
   if (error) return false;
   if (is_ours()) return true;

@@ -7,6 +7,7 @@
 #include "lab/metal_batches.h"
 #include "lab/metal_run_screen.h"
 #include "lab/metal_screen.h"
+#include "lab/safe_text.h"
 
 namespace anymps::lab {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gpu/json_depth.h"
+
 namespace anymps::lab {
 
 using nlohmann::json;
@@ -9,5 +11,10 @@ using nlohmann::json;
 std::string json_line(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 std::string json_pages(const json& value) { return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
+
+json json_of(std::string_view text) {
+  if (gpu::is_nested_too_deep(text)) return json(json::value_t::discarded);
+  return json::parse(text, nullptr, false);
+}
 
 }  // namespace anymps::lab

@@ -1,8 +1,9 @@
-// JSON as text. Bytes that are no UTF-8 are replaced: paths, marks and what programs print may hold anything.
+// JSON as text, and back. Bytes that are no UTF-8 are replaced: paths, marks and what programs print may hold anything.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 namespace anymps::lab {
 
@@ -10,5 +11,9 @@ std::string json_line(const nlohmann::json& value);
 
 // For a file or a terminal: indented, and ending with a line break.
 std::string json_pages(const nlohmann::json& value);
+
+// Of a file, of a row, or of what another program printed. Discarded (`is_discarded()`) where it is no JSON or is
+// nested too deep (gpu/json_depth.h).
+nlohmann::json json_of(std::string_view text);
 
 }  // namespace anymps::lab

@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "lab/safe_text.h"
+
 namespace anymps::lab {
 namespace {
 
@@ -16,7 +18,7 @@ class LineFormatter : public spdlog::formatter {
     into.append(std::string_view("anymps: "));
     if (message.level == spdlog::level::warn) into.append(std::string_view("warning: "));
     if (message.level >= spdlog::level::err) into.append(std::string_view("error: "));
-    into.append(std::string_view(message.payload.data(), message.payload.size()));
+    into.append(for_terminal(std::string_view(message.payload.data(), message.payload.size())));
     into.push_back('\n');
   }
   std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<LineFormatter>(); }

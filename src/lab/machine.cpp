@@ -12,6 +12,7 @@
 
 #include "gpu/machine_memory.h"
 #include "lab/child.h"
+#include "lab/json_text.h"
 
 #ifdef __APPLE__
 #include <sys/sysctl.h>
@@ -196,7 +197,7 @@ nlohmann::json ask_python(const ChildCommand& python, std::string_view further) 
   // A sitecustomize may print first; the answer is the last line.
   const std::size_t line = result.output.find_last_of('\n');
   const std::string answer = line == std::string::npos ? result.output : result.output.substr(line + 1);
-  nlohmann::json facts = nlohmann::json::parse(answer, nullptr, false);
+  nlohmann::json facts = json_of(answer);
   if (result.status() != 0 || !facts.is_object()) {
     return {{"error", name + " ended with status " + std::to_string(result.status()) + " and no answer"}};
   }

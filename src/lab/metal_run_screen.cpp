@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "lab/metal_screen.h"
+#include "lab/safe_text.h"
 #include "lab/text_wrap.h"
 
 namespace anymps::lab {

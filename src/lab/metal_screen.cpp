@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "lab/safe_text.h"
 #include "lab/text_wrap.h"
 
 namespace anymps::lab {
@@ -118,14 +119,6 @@ std::string function_block(const nlohmann::json& function, const Terminal& termi
 }
 
 }  // namespace
-
-std::string on_one_line(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return result;
-}
 
 std::string metal_screen(const nlohmann::json& library, const Terminal& terminal) {
   std::string text;

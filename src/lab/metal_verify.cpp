@@ -12,6 +12,7 @@
 #include "lab/metal_library_file.h"
 #include "lab/metal_reader.h"
 #include "lab/metal_screen.h"
+#include "lab/safe_text.h"
 
 namespace anymps::lab {
 namespace {

@@ -8,21 +8,13 @@
 #include <system_error>
 
 #include "gpu/trace_format.h"
+#include "lab/safe_text.h"
 
 namespace anymps::lab {
 namespace fs = std::filesystem;
 namespace {
 
 namespace trace_format = gpu::trace_format;
-
-// Texts end up on a terminal; a damaged file must not move its cursor. A tab stays: it parts the name of a finding.
-std::string printable(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f) c = '?';
-  }
-  return result;
-}
 
 class TraceBytes {
  public:
@@ -53,7 +45,7 @@ class TraceBytes {
     const auto length = at<std::uint32_t>(strings.offset + at_byte);
     const std::uint64_t begin = at_byte + sizeof length;
     if (length > trace_format::kLongestString || length > room - begin) return {};
-    return printable(std::string_view(bytes_).substr(strings.offset + begin, length));
+    return on_one_line(std::string_view(bytes_).substr(strings.offset + begin, length));
   }
 
  private:
@@ -134,7 +126,7 @@ TraceFile read_trace(const fs::path& path) {
   trace.parent_pid = header.parent_pid;
   trace.start_wall_ns = header.start_wall_ns;
   trace.start_ns = header.start_ns;
-  trace.command = printable(std::string_view(header.command, strnlen(header.command, trace_format::kCommandBytes)));
+  trace.command = on_one_line(std::string_view(header.command, strnlen(header.command, trace_format::kCommandBytes)));
   trace.peak_allocated_bytes = header.peak_allocated_bytes;
   trace.peak_block_bytes = header.peak_block_bytes;
   trace.largest_buffer_bytes = header.largest_buffer_bytes;

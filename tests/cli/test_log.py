@@ -53,6 +53,46 @@ def test_runs_are_listed_newest_first(call, logbook):
     assert json.loads(call("log", "--verb", "plateau", "--json", "--logbook", logbook).stdout)["runs"] == []
 
 
+def test_names_of_others_do_not_reach_the_terminal_raw(call, logbook):
+    with sqlite3.connect(logbook) as database:
+        title = "\x1b]0;owned\x07\x9b2J\u202e.py"
+        database.execute(
+            "UPDATE runs SET command = ?, key = ?, folder = ? WHERE id = 2", (json.dumps([title]), title, title)
+        )
+        database.execute(
+            "INSERT INTO notes (run, at, kind, text, why) VALUES (2, '2026-01-02T03:04:05Z', 'note', ?, ?)",
+            (title, title),
+        )
+    database.close()
+    for words in ([], ["show", "2"], ["diff", "1", "2"], ["notes"], ["export", "--format", "csv"], ["readme", "2"]):
+        answer = call("log", *words, "--logbook", logbook)
+        assert answer.returncode == 0, answer.stderr
+        assert not set("\x1b\x07\x9b\u202e") & set(answer.stdout + answer.stderr), words
+
+
+def test_no_cell_of_a_table_is_a_formula(call, logbook):
+    with sqlite3.connect(logbook) as database:
+        facts = json.dumps(FACTS | {"torch": "=HYPERLINK(1)", "commit": "@x"})
+        database.execute("UPDATE runs SET facts = ? WHERE id = 2", (facts,))
+    database.close()
+    text = call("log", "export", "--format", "csv", "--logbook", logbook).stdout
+    cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
+    assert "'=HYPERLINK(1)" in cells and "'@x" in cells
+    assert not [cell for cell in cells if cell[:1] in ("=", "@")]
+
+
+def test_one_bad_row_does_not_close_the_book(call, logbook):
+    deep = "[" * 100_000 + "]" * 100_000
+    with sqlite3.connect(logbook) as database:
+        database.execute("UPDATE runs SET document = ?, facts = ?, command = ? WHERE id = 2", (deep, deep, deep))
+    database.close()
+    answer = call("log", "--logbook", logbook)
+    assert answer.returncode == 0, answer.stderr
+    assert [line.split()[0] for line in answer.stdout.splitlines()] == ["run", "2", "1"]
+    for words in (["show", "2"], ["diff", "1", "2"], ["export"], ["readme", "2"]):
+        assert call("log", *words, "--logbook", logbook).returncode in (0, 2)
+
+
 def test_a_run_is_shown_with_all_fields(call, logbook):
     answer = call("log", "show", "last", "--logbook", logbook)
     assert answer.returncode == 0, answer.stderr

@@ -43,6 +43,14 @@ def report(call, tmp_path):
     return make
 
 
+def test_a_document_that_is_nested_too_deep_is_refused(call, tmp_path):
+    deep = tmp_path / "deep.json"
+    deep.write_text('{"runs": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    finished = call("report", "--from", deep, "-o", tmp_path / "page.html")
+    assert finished.returncode == 2
+    assert "deep.json is no JSON" in finished.stderr
+
+
 def sweep_of(answer: dict) -> dict:
     [sweep] = answer["publishable"]["sweeps"]
     return sweep

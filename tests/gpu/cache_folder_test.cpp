@@ -98,6 +98,13 @@ TEST_F(CacheFolderTest, NeverTouchesAFolderThatIsNotOurs) {
   EXPECT_TRUE(fs::exists(cache.path() / "holiday.jpg"));
 }
 
+TEST_F(CacheFolderTest, WritesNothingThroughALink) {
+  fs::create_directories(base_ / "elsewhere");
+  fs::create_directory_symlink(base_ / "elsewhere", base_ / "cache");
+  EXPECT_FALSE(CacheFolder(base_ / "cache").make());
+  EXPECT_TRUE(fs::is_empty(base_ / "elsewhere"));
+}
+
 TEST_F(CacheFolderTest, FollowsNoLinks) {
   write(base_ / "elsewhere" / "precious", 10);
   const CacheFolder cache(base_ / "cache");

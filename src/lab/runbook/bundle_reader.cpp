@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "gpu/sha256.h"
+#include "lab/json_text.h"
 #include "lab/runbook/bundle_archive.h"
 #include "lab/summary_screen.h"
 
@@ -57,7 +58,7 @@ std::string read_manifest(TarReader& tar, Bundle& bundle, const BundleLimits& li
   std::string digest = read_contents(tar, first->bytes, [&](std::span<const std::byte> bytes) {
     text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   });
-  bundle.manifest = json::parse(text, nullptr, false);
+  bundle.manifest = json_of(text);
   bundle.files = files_of(bundle.manifest, limits);
   return digest;
 }
@@ -192,7 +193,7 @@ class Gathering {
 json Bundle::document(const std::string& path) const {
   const auto found = texts.find(path);
   if (found == texts.end()) return {};
-  json value = json::parse(found->second, nullptr, false);
+  json value = json_of(found->second);
   return value.is_discarded() ? json() : value;
 }
 

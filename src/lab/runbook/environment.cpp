@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "lab/json_text.h"
 #include "lab/runbook/quiet_child.h"
 
 namespace anymps::lab {
@@ -141,7 +142,7 @@ json environment_from(const std::string& answer, const std::string& who) {
   const std::string last = end == std::string::npos     ? std::string()
                            : begin == std::string::npos ? answer
                                                         : answer.substr(begin + 1);
-  json found = json::parse(last, nullptr, false);
+  json found = json_of(last);
   if (!found.is_object() || !found.contains("python") || !found.contains("packages")) {
     throw std::runtime_error(fmt::format("{} cannot be asked about its packages", who));
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lab/json_text.h"
 #include "lab/runbook/document_fields.h"
 
 namespace anymps::lab {
@@ -94,7 +95,7 @@ FinishedRun finished(const LoggedRun& run) {
 std::vector<FinishedRun> finished_in(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw std::runtime_error(fmt::format("cannot read {}", file.string()));
-  const json content = json::parse(stream, nullptr, false);
+  const json content = json_of(std::string(std::istreambuf_iterator<char>(stream), {}));
   if (content.is_discarded()) throw std::runtime_error(fmt::format("{} is no JSON", file.string()));
   const json& runs = list_in(content, "runs");
   const json& list = content.is_array() ? content : runs;

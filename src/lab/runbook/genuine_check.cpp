@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "lab/child.h"
+#include "lab/json_text.h"
 #include "lab/runbook/session.h"
 
 namespace anymps::lab {
@@ -80,9 +81,8 @@ json check_genuine_kernels(const std::string& folder, const std::vector<std::str
   if (result.interrupted) throw Interrupted();
   const std::size_t end = result.output.find_last_not_of('\n');
   const std::size_t line = result.output.find_last_of('\n', end);
-  const json rows = end == std::string::npos || line == std::string::npos
-                        ? json()
-                        : json::parse(result.output.substr(line + 1), nullptr, false);
+  const json rows =
+      end == std::string::npos || line == std::string::npos ? json() : json_of(result.output.substr(line + 1));
   if (result.status() != 0 || !rows.is_array()) {
     return with_note(fmt::format("Apple's own kernels could not be run: the child ended with status {}.",
                                  result.start_error.empty() ? std::to_string(result.status()) : result.start_error));

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 
+#include "gpu/whole_file.h"
 #include "gpu/whole_number.h"
 #include "lab/runbook/bundle.h"
 #include "lab/runbook/bundle_writer.h"
@@ -146,7 +146,7 @@ json pack_handoff(const PackOptions& options, const SessionOptions& session_opti
                     "packing");
       });
   // As sha256sum reads it in the folder of the unpacked bundle.
-  std::ofstream(options.bundle + ".sha256") << written.sha256 << "  " << kManifestName << "\n";
+  gpu::write_whole(options.bundle + ".sha256", fmt::format("{}  {}\n", written.sha256, kManifestName));
   return {{"bundle", options.bundle},
           {"sha256", written.sha256},
           {"files", written.files},

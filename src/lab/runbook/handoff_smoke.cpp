@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <vector>
 
+#include "gpu/whole_file.h"
 #include "lab/counted.h"
+#include "lab/json_text.h"
 #include "lab/python.h"
 #include "lab/run_folder.h"
 #include "lab/runbook/environment.h"
@@ -231,11 +232,11 @@ class Smoke {
     const std::string start = shell_quoted(folder_ + "/" + bundle_.manifest["golden"].value("folder", "files"));
     remote_.run(fmt::format("mkdir -p {0} && cd {0} && exec {1} >&2", start, with_variables(words)),
                 "the script failed there");
-    const json collected = json::parse(ask_python(kCollect, {recordings}, "there are no recordings"), nullptr, false);
+    const json collected = json_of(ask_python(kCollect, {recordings}, "there are no recordings"));
     if (!collected.is_object()) throw RemoteError(fmt::format("{}: there are no recordings", remote_.name()));
     for (const auto& [name, text] : collected.items()) {
       if (path_fault(name) || name.find('/') != std::string::npos || !text.is_string()) continue;
-      std::ofstream(into / name, std::ios::binary) << text.get<std::string>();
+      gpu::write_whole(into / name, text.get<std::string>());
     }
   }
 

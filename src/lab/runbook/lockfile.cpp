@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lab/file_text.h"
+#include "lab/json_text.h"
 #include "lab/runbook/quiet_child.h"
 
 namespace anymps::lab {
@@ -67,7 +68,7 @@ std::string conda_explicit(const fs::path& prefix) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(prefix / "conda-meta", error)) {
     if (entry.path().extension() != ".json") continue;
-    const json record = json::parse(file_text(entry.path()), nullptr, false);
+    const json record = json_of(file_text(entry.path()));
     if (!record.is_object() || !record.contains("url") || !record["url"].is_string()) continue;
     std::string line = record["url"].get<std::string>();
     if (record.contains("md5") && record["md5"].is_string()) line += "#" + record["md5"].get<std::string>();

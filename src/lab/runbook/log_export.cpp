@@ -11,22 +11,12 @@
 #include "lab/runbook/document_fields.h"
 #include "lab/runbook/log_fields.h"
 #include "lab/runbook/log_figures.h"
+#include "lab/safe_text.h"
 
 namespace anymps::lab {
 namespace {
 
 using nlohmann::json;
-
-// Quoted where it must be.
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + "\"";
-}
 
 std::string csv_line(const std::vector<std::string>& cells) {
   std::string line;

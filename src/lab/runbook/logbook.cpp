@@ -70,7 +70,7 @@ std::string variable_or_empty(const char* name) {
 }
 
 json parsed(const std::string& text) {
-  json value = json::parse(text, nullptr, false);
+  json value = json_of(text);
   return value.is_discarded() ? json() : value;
 }
 

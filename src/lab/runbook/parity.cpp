@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
+#include "gpu/whole_file.h"
 #include "lab/child.h"
 #include "lab/machine.h"
 #include "lab/runbook/genuine_check.h"
@@ -153,9 +153,7 @@ json reviewed(const json& comparisons, const ParityOptions& options, Findings& f
   const ParityTable here = ParityTable::of(comparisons);
   json changed = json::array();
   if (options.update) {
-    std::ofstream file(options.table, std::ios::trunc);
-    file << here.text();
-    if (!file.flush()) throw std::runtime_error(fmt::format("cannot write {}", options.table));
+    gpu::write_whole(options.table, here.text());
   } else {
     changed = here.changes_since(ParityTable::read(options.table), options.slack);
   }

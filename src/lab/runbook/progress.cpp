@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "lab/safe_text.h"
 #include "lab/text_wrap.h"
 
 namespace anymps::lab {
@@ -50,16 +51,17 @@ void Progress::at(double share, std::string_view detail) {
   const auto now = Clock::now();
   if (now - drawn_ < (live_ ? Clock::duration(kFrame) : Clock::duration(kLine))) return;
   drawn_ = now;
+  const std::string what = on_one_line(detail);  // often the name of a file
   const double gone = std::chrono::duration<double>(now - began_).count();
   const double gained = share - share_at_begin_;
   // What is left at the pace so far; the first moments tell nothing.
   const std::string left =
       gained > 0.02 && gone > 1 ? fmt::format("  {} left", rough_time(gone / gained * (1 - share))) : "";
   if (!live_) {
-    put(fmt::format("anymps: {} {:.0f}%  {}{}\n", title_, 100 * share, detail, left));
+    put(fmt::format("anymps: {} {:.0f}%  {}{}\n", title_, 100 * share, what, left));
     return;
   }
-  std::string line = fmt::format("{} {} {:3.0f}%{}  {}", title_, progress_bar(share), 100 * share, left, detail);
+  std::string line = fmt::format("{} {} {:3.0f}%{}  {}", title_, progress_bar(share), 100 * share, left, what);
   while (length_of(line) >= terminal_.width) line.pop_back();
   put("\r" + line + "\x1b[K");
   visible_ = true;

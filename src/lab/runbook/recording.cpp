@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lab/file_text.h"
+#include "lab/json_text.h"
 #include "lab/nanosecond.h"
 #include "lab/runbook/document_fields.h"
 
@@ -98,7 +99,7 @@ RecordedProcess read_process(const fs::path& path) {
   RecordedProcess process;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
-    const json event = json::parse(line, nullptr, false);
+    const json event = json_of(line);
     if (!event.is_object()) continue;
     const auto taker = takers().find(text_member(event, "e"));
     if (taker != takers().end()) taker->second(process, event);

@@ -13,10 +13,10 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <utility>
 
+#include "gpu/whole_file.h"
 #include "lab/child.h"
 #include "lab/file_text.h"
 #include "lab/runbook/quiet_child.h"
@@ -154,7 +154,7 @@ std::string RemoteHost::run(const std::string& line, const std::string& what, co
 
 std::string RemoteHost::run_with(const std::string& line, const std::string& what, const std::string& input) {
   const fs::path file = folder_ / "input";
-  std::ofstream(file, std::ios::binary) << input;
+  gpu::write_whole(file, input);
   return run(line, what, file);
 }
 

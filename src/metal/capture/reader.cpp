@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "gpu/json_depth.h"
 #include "gpu/sha256.h"
 
 namespace anymps::metal {
@@ -169,6 +170,7 @@ std::vector<RecordedLaunch> read_launches(const std::string& folder) {
   for (std::string line; std::getline(stream, line);) {
     if (stream.eof()) break;  // no end of line: the process died while it wrote
     const std::string where = file + ":" + std::to_string(++line_number);
+    if (gpu::is_nested_too_deep(line)) throw CaptureError(where + ": it is nested too deep");
     auto value = json::parse(line);
     if (!value) throw CaptureError(where + ": " + llvm::toString(value.takeError()));
     const Fields fields(*value, where);

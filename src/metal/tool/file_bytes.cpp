@@ -2,7 +2,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
+#include "gpu/whole_file.h"
 #include "metal/tool/request_error.h"
 
 namespace anymps::metal {
@@ -21,9 +23,11 @@ std::vector<std::byte> read_bytes(const std::string& file) {
 }
 
 void write_bytes(const std::string& file, std::span<const std::byte> bytes) {
-  std::ofstream stream(file, std::ios::binary);
-  stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!stream.flush()) refuse_file(file, "cannot be written");
+  try {
+    gpu::write_whole(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  } catch (const std::runtime_error&) {
+    refuse_file(file, "cannot be written");
+  }
 }
 
 }  // namespace anymps::metal

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "gpu/json_depth.h"
 #include "metal/capture/reader.h"
 #include "metal/json_text.h"
 #include "metal/pipeline.h"
@@ -197,7 +198,9 @@ std::string capture_as_json(const std::string& folder) {
   const std::string file = (fs::path(folder) / capture_format::kAbout).string();
   const std::vector<RecordedLaunch> launches = read_launches(folder);
   const std::vector<std::byte> bytes = read_bytes(file);
-  auto about = json::parse(llvm::StringRef(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  const llvm::StringRef text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (gpu::is_nested_too_deep(text)) throw CaptureError(file + ": it is nested too deep");
+  auto about = json::parse(text);
   if (!about) throw CaptureError(file + ": " + llvm::toString(about.takeError()));
   json::Object* answer = about->getAsObject();
   if (answer == nullptr) throw CaptureError(file + ": it is no object");

@@ -56,7 +56,7 @@ std::string disassemble(const Request& request) {
   const Metallib library = open_library(words[1], request.source, std::span(words).subspan(2, 1)).library;
   const FunctionEntry& function = find_function(library, words[1], words[2]);
   llvm::LLVMContext context;
-  const auto module = read_module(context, function.bitcode, function.name);
+  const auto module = parse_module(context, function.bitcode, function.name);  // also what is refused elsewhere
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, nullptr);
