@@ -5,10 +5,14 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/metal_verbs.h"
+#include "gpu/whole_file.h"
 #include "lab/counted.h"
 #include "lab/metal_library_file.h"
 #include "lab/metal_screen.h"
@@ -31,8 +35,9 @@ int compile(const CompileOptions& options) {
     return complain({.text = options.file + ": a file of Metal source ends in .metal", .refused = true});
   }
   const lab::MetalAnswer answer =
-      lab::ask_metal(lab::metal_request("compile", options.source.words(), {options.file, out}));
+      lab::ask_metal(lab::metal_request("compile", options.source.words(), {options.file}));
   if (!answer.answered) return complain(answer);
+  if (const auto problem = write_answer(out, answer.files)) return *problem;
   const auto compiled = nlohmann::json::parse(answer.text);
   print_messages(compiled.at("warnings").get<std::string>());
   fmt::print("{}: {}, {} bytes\n", out, lab::counted(compiled.at("kernels").size(), "kernel"),
@@ -41,6 +46,15 @@ int compile(const CompileOptions& options) {
 }
 
 }  // namespace
+
+std::optional<int> write_answer(const std::string& file, std::string_view bytes) {
+  try {
+    gpu::write_whole(file, bytes);
+  } catch (const std::runtime_error&) {
+    return complain({.text = file + ": cannot be written", .refused = true});
+  }
+  return std::nullopt;
+}
 
 std::vector<std::string> SourceFlags::words() const {
   std::vector<std::string> words;

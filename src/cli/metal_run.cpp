@@ -6,10 +6,14 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/metal_verbs.h"
+#include "gpu/whole_number.h"
+#include "lab/json_text.h"
 #include "lab/metal_library_file.h"
 #include "lab/metal_run_screen.h"
 #include "lab/safe_text.h"
@@ -51,12 +55,41 @@ std::vector<std::string> request_of(const MetalRunOptions& options) {
   return request;
 }
 
+// The file for a buffer, as the command line has it; empty where it names none.
+std::string file_for(const MetalRunOptions& options, unsigned binding) {
+  std::string file;
+  for (const std::string& output : options.outputs) {
+    const std::size_t equals = output.find('=');
+    if (equals == std::string::npos || gpu::whole_number<unsigned>(output.substr(0, equals)) != binding) continue;
+    file = output.substr(equals + 1);
+  }
+  return file;
+}
+
+// What the child hands over goes where the command line says, whatever else the answer may ask for.
+std::optional<int> write_outputs(const MetalRunOptions& options, nlohmann::json& found, std::string_view files) {
+  for (auto& output : found.at("outputs")) {
+    if (!output.contains("file_bytes")) continue;
+    const auto size = output.at("file_bytes").get<std::size_t>();
+    const std::string file = file_for(options, output.at("binding").get<unsigned>());
+    if (file.empty() || size > files.size()) {
+      return complain({.text = options.file + ": refused: what came back is no answer", .refused = true});
+    }
+    if (const auto problem = write_answer(file, files.substr(0, size))) return problem;
+    files.remove_prefix(size);
+    output.erase("file_bytes");
+    output["file"] = file;
+  }
+  return std::nullopt;
+}
+
 int run_kernel(const MetalRunOptions& options) {
   const lab::MetalAnswer answer = lab::ask_metal(request_of(options));
   if (!answer.answered) return complain(answer);
-  const auto found = nlohmann::json::parse(answer.text);
+  auto found = nlohmann::json::parse(answer.text);
+  if (const auto problem = write_outputs(options, found, answer.files)) return *problem;
   if (options.json) {
-    lab::print_text(stdout, found.dump(2) + "\n");
+    lab::print_text(stdout, lab::json_pages(found));
   } else {
     lab::print_screen(stdout, lab::metal_run_screen(found, lab::Terminal::behind(STDOUT_FILENO)));
   }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/verbs.h"
@@ -40,6 +42,9 @@ void add_source_flags(CLI::App& verb, SourceFlags& flags);
 
 // What comes from a compiler, on standard error.
 void print_messages(const std::string& messages);
+
+// Writes what a child handed over. Where it cannot be written, says so; the status to end with.
+std::optional<int> write_answer(const std::string& file, std::string_view bytes);
 
 void add_metal_compile(CLI::App& metal, Action& chosen);
 void add_metal_run(CLI::App& metal, Action& chosen);

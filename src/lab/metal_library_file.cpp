@@ -2,14 +2,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gpu/whole_file.h"
+
 namespace anymps::lab {
 
 MetalLibraryFile::MetalLibraryFile(const std::string& file, const std::vector<std::string>& flags) : path_(file) {
   if (!file.ends_with(".metal")) return;
   folder_.emplace(RunFolder::temporary());
   path_ = (folder_->path() / "compiled.metallib").string();
-  MetalAnswer answer = ask_metal(metal_request("compile", flags, {file, path_}));
+  MetalAnswer answer = ask_metal(metal_request("compile", flags, {file}));
   if (answer.answered) {
+    gpu::write_whole(path_, answer.files);
     warnings_ = nlohmann::json::parse(answer.text).at("warnings");
   } else {
     problem_ = std::move(answer);

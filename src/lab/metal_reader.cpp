@@ -87,8 +87,14 @@ MetalAnswer ask_metal(const std::vector<std::string>& request) {
   if (!child.start_error.empty()) return {.text = "the reader cannot be started: " + child.start_error};
   if (child.interrupted) return {.text = file_of(request) + ": interrupted", .interrupted = true};
   switch (child.status()) {
-    case kAnswered:
-      return {.answered = true, .text = std::move(child.output)};
+    case kAnswered: {
+      MetalAnswer answer{.answered = true, .text = std::move(child.output)};
+      if (const std::size_t zero = answer.text.find('\0'); zero != std::string::npos) {
+        answer.files = answer.text.substr(zero + 1);
+        answer.text.resize(zero);
+      }
+      return answer;
+    }
     case kRefused:
       return {.text = std::move(child.output), .refused = true};
     case kDoesNotCompile:

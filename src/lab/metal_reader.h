@@ -13,12 +13,15 @@ inline constexpr const char* kMetalChild = "--metal-child";
 struct MetalAnswer {
   bool answered = false;
   std::string text;      // the answer, or why there is none in one line
+  std::string files{};   // the bytes that came behind the answer, for the caller to write
   bool refused = false;  // there is none because of the file; else because of this installation
   bool interrupted = false;
   bool of_compiler = false;  // the text is what the compiler said, over several lines
 };
 
-// Asks libanymps_metal.so (metal/tool/tool.h) in a child with bounds on its time and memory. `request` is a verb,
+// Asks libanymps_metal.so (metal/tool/tool.h) in a child with bounds on its time and memory, which confines itself
+// (gpu/confine.h) before it looks into what the files hold. The child's answer is not to be trusted more than these:
+// what is written, and where, is for the caller to say. `request` is a verb,
 // flags of the compiler, a file and what the verb needs.
 MetalAnswer ask_metal(const std::vector<std::string>& request);
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "gpu/whole_file.h"
 #include "metal/tool/file_bytes.h"
 #include "metal/tool/npy.h"
 #include "scratch_folder.h"
@@ -127,6 +128,17 @@ TEST(BufferText, AsksForATypeWhereThereIsNone) {
   EXPECT_EQ(numbers("int:1,2", std::nullopt), (std::vector<double>{1, 2}));
 }
 
+void write_bytes(const std::string& file, std::span<const std::byte> bytes) {
+  gpu::write_whole(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+TEST(BufferText, NamesItsFiles) {
+  EXPECT_EQ(files_in("@a.npy"), std::vector<std::string>{"a.npy"});
+  EXPECT_EQ(files_in("half:@a.bin+uint:3+float:@b.bin"), (std::vector<std::string>{"a.bin", "b.bin"}));
+  EXPECT_TRUE(files_in("iota:3").empty());
+  EXPECT_TRUE(files_in("none").empty());
+}
+
 class Npy : public ::testing::Test {
  protected:
   std::string path(const char* name) const { return (scratch_.path() / name).string(); }
@@ -134,7 +146,7 @@ class Npy : public ::testing::Test {
     std::string text = "\x93NUMPY";
     text += {'\x01', '\x00', static_cast<char>(header.size()), '\x00'};
     text += header + std::string(bytes, '\0');
-    write_bytes(path("made.npy"), {reinterpret_cast<const std::byte*>(text.data()), text.size()});
+    gpu::write_whole(path("made.npy"), text);
     return path("made.npy");
   }
   static std::string refusal_of(const std::string& file) {
@@ -153,7 +165,7 @@ class Npy : public ::testing::Test {
 TEST_F(Npy, ReadsWhatItWrites) {
   for (const char* name : {"bool", "char", "ushort", "long", "half", "bfloat", "float"}) {
     const Buffer buffer = buffer_of("ones:6", element_type(name), 0, 0);
-    write_npy(path("a.npy"), {buffer.type.scalar, {2, 3}, scalars_of(buffer.type, buffer.memory.bytes())});
+    write_bytes(path("a.npy"), npy_of({buffer.type.scalar, {2, 3}, scalars_of(buffer.type, buffer.memory.bytes())}));
     const Buffer read = buffer_of("@" + path("a.npy"), element_type(name), 0, 0);
     EXPECT_EQ(numbers(read), numbers(buffer)) << name;
     EXPECT_EQ(read.shape, (std::vector<std::size_t>{2, 3}));

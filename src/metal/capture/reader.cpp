@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 
+#include "gpu/files_ahead.h"
 #include "gpu/json_depth.h"
 #include "gpu/sha256.h"
 
@@ -161,14 +161,24 @@ void end_launch(RecordedLaunch& launch, const Fields& fields) {
 
 }  // namespace
 
+std::string launches_file(const std::string& folder) { return (fs::path(folder) / format::kLaunches).string(); }
+
 std::vector<RecordedLaunch> read_launches(const std::string& folder) {
-  const std::string file = (fs::path(folder) / format::kLaunches).string();
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw CaptureError(file + ": cannot be read; is " + folder + " a capture?");
+  const std::string file = launches_file(folder);
+  std::vector<std::byte> bytes;
+  try {
+    bytes = gpu::read_plain(file);
+  } catch (const std::runtime_error&) {
+    throw CaptureError(file + ": cannot be read; is " + folder + " a capture?");
+  }
+  std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::vector<RecordedLaunch> launches;
   std::size_t line_number = 0;
-  for (std::string line; std::getline(stream, line);) {
-    if (stream.eof()) break;  // no end of line: the process died while it wrote
+  for (;;) {
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) break;  // the process died while it wrote
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
     const std::string where = file + ":" + std::to_string(++line_number);
     if (gpu::is_nested_too_deep(line)) throw CaptureError(where + ": it is nested too deep");
     auto value = json::parse(line);
@@ -184,18 +194,20 @@ std::vector<RecordedLaunch> read_launches(const std::string& folder) {
   return launches;
 }
 
+std::string buffer_file(const std::string& folder, const std::string& hash) {
+  return (fs::path(folder) / format::kBuffers / (hash + ".bin")).string();
+}
+
 std::vector<std::byte> read_buffer(const std::string& folder, const std::string& hash, std::size_t bytes) {
-  const std::string file = (fs::path(folder) / format::kBuffers / (hash + ".bin")).string();
-  std::error_code error;
-  const auto size = fs::file_size(file, error);
-  if (error) throw CaptureError(file + ": " + error.message());
-  if (size != bytes) {
-    throw CaptureError(file + ": has " + std::to_string(size) + " bytes, not " + std::to_string(bytes));
+  const std::string file = buffer_file(folder, hash);
+  std::vector<std::byte> content;
+  try {
+    content = gpu::read_plain(file);
+  } catch (const std::runtime_error& error) {
+    throw CaptureError(file + ": " + error.what());
   }
-  std::vector<std::byte> content(bytes);
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream.read(reinterpret_cast<char*>(content.data()), static_cast<std::streamsize>(bytes))) {
-    throw CaptureError(file + ": cannot be read");
+  if (content.size() != bytes) {
+    throw CaptureError(file + ": has " + std::to_string(content.size()) + " bytes, not " + std::to_string(bytes));
   }
   if (gpu::hex_of(gpu::Sha256().update(content).finish()) != hash) {
     throw CaptureError(file + ": its bytes are not those that were captured");

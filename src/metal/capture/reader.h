@@ -54,10 +54,15 @@ struct RecordedLaunch {
   std::optional<double> milliseconds;                         // none: it did not end
 };
 
+std::string launches_file(const std::string& folder);
+
 // In the order in which they began. A last line that was cut off is left out. Throws CaptureError.
 std::vector<RecordedLaunch> read_launches(const std::string& folder);
 
-// The bytes with this hash. Throws CaptureError where they are not there, or are others.
+// The file of the bytes with this hash.
+std::string buffer_file(const std::string& folder, const std::string& hash);
+
+// Those bytes; the file may have been opened ahead (gpu/files_ahead.h). Throws CaptureError where they are not there, or are others.
 std::vector<std::byte> read_buffer(const std::string& folder, const std::string& hash, std::size_t bytes);
 
 }  // namespace anymps::metal

@@ -3,14 +3,12 @@
 #include <llvm/Support/TargetSelect.h>
 
 namespace anymps::metal::engine {
+namespace {
 
-llvm::orc::JITTargetMachineBuilder host_target() {
-  static const bool once = [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    return true;
-  }();
-  static_cast<void>(once);
+// LLVM looks into a file for it, each time it is asked.
+llvm::orc::JITTargetMachineBuilder detected_target() {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
   auto builder = llvm::cantFail(llvm::orc::JITTargetMachineBuilder::detectHost());
   builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
   builder.setRelocationModel(llvm::Reloc::PIC_);
@@ -22,6 +20,13 @@ llvm::orc::JITTargetMachineBuilder host_target() {
   // What must not be reached is a trap, not whatever lies behind it.
   builder.getOptions().TrapUnreachable = true;
   return builder;
+}
+
+}  // namespace
+
+llvm::orc::JITTargetMachineBuilder host_target() {
+  static const llvm::orc::JITTargetMachineBuilder target = detected_target();
+  return target;
 }
 
 const std::string& host_name() {

@@ -149,6 +149,19 @@ AlignedBytes filled(Filling filling, const ElementType& type, std::size_t count,
   return AlignedBytes(lay_out(type, scalars));
 }
 
+std::vector<std::string> files_in(std::string_view text) {
+  std::vector<std::string> files;
+  for (bool more = true; more;) {
+    const std::size_t plus = find_plus(text);
+    more = plus != std::string_view::npos;
+    std::string_view part = text.substr(0, plus);
+    static_cast<void>(take_type(part));
+    if (part.starts_with('@')) files.emplace_back(part.substr(1));
+    if (more) text.remove_prefix(plus + 1);
+  }
+  return files;
+}
+
 Buffer buffer_of(std::string_view text, const std::optional<ElementType>& type, std::uint64_t seed,
                  std::uint64_t stream) {
   if (find_plus(text) == std::string_view::npos) return one_buffer_of(text, type, seed, stream);

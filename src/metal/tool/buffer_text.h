@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +42,9 @@ enum class Filling : std::uint8_t { kZeros, kOnes, kIota, kRandom };
 // `count` elements. Random floats lie in [-1, 1), random integers in 0 to 99; where `stream` differs, others come.
 AlignedBytes filled(Filling filling, const ElementType& type, std::size_t count, std::uint64_t seed,
                     std::uint64_t stream);
+
+// The files that such a text names.
+std::vector<std::string> files_in(std::string_view text);
 
 // `type` is the argument's, where it is known; a type in the text comes before it. Throws RequestError.
 Buffer buffer_of(std::string_view text, const std::optional<ElementType>& type, std::uint64_t seed,

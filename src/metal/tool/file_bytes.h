@@ -2,14 +2,13 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
 
 namespace anymps::metal {
 
-// Both throw RequestError that begins with the file's name.
+// Also of a file that was opened before the process was confined (gpu/files_ahead.h). Throws RequestError that begins
+// with the file's name.
 std::vector<std::byte> read_bytes(const std::string& file);
-void write_bytes(const std::string& file, std::span<const std::byte> bytes);
 
 }  // namespace anymps::metal

@@ -135,7 +135,7 @@ NpyArray read_npy(const std::string& file) {
   return array;
 }
 
-void write_npy(const std::string& file, const NpyArray& array) {
+std::vector<std::byte> npy_of(const NpyArray& array) {
   const auto descriptor = std::ranges::find(kDescriptors, array.scalar, &Descriptor::scalar);
   std::string header = "{'descr': '" + std::string(size_of(array.scalar) == 1 ? "|" : "<") +
                        std::string(descriptor->text) +
@@ -149,7 +149,7 @@ void write_npy(const std::string& file, const NpyArray& array) {
   const auto* begin = reinterpret_cast<const std::byte*>(text.data());
   std::vector<std::byte> whole(begin, begin + text.size());
   whole.insert(whole.end(), array.bytes.begin(), array.bytes.end());
-  write_bytes(file, whole);
+  return whole;
 }
 
 }  // namespace anymps::metal

@@ -16,8 +16,9 @@ struct NpyArray {
 };
 
 // Complex numbers are read as two floats. NumPy has no bfloat: it is read from, and written as, the two bytes that
-// ml_dtypes makes of it ("V2"). Both throw RequestError that begins with the file's name.
+// ml_dtypes makes of it ("V2"). Throws RequestError that begins with the file's name.
 NpyArray read_npy(const std::string& file);
-void write_npy(const std::string& file, const NpyArray& array);
+// The bytes of such a file.
+std::vector<std::byte> npy_of(const NpyArray& array);
 
 }  // namespace anymps::metal

@@ -35,12 +35,18 @@ std::vector<std::string> chosen(const frontend::Program& program, const std::str
   return {kernels.begin(), kernels.end()};
 }
 
+bool is_source(const std::string& file) { return fs::path(file).extension() == ".metal"; }
+
+// Only then: what is included may change, and is not looked for in the cache.
+bool includes_by_quotes(std::string_view source) {
+  return source.find('"') != std::string_view::npos && source.find("#include") != std::string_view::npos;
+}
+
 OpenedLibrary compile(const std::string& file, SourceOptions options, std::span<const std::string> kernels) {
   const std::vector<std::byte> bytes = read_bytes(file);
   const std::string_view source(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   options.name = file;
-  // Only then: what is included may change, and is not looked for in the cache.
-  if (source.find('"') != std::string_view::npos && source.find("#include") != std::string_view::npos) {
+  if (includes_by_quotes(source)) {
     const fs::path folder = fs::path(file).parent_path();
     options.folders.push_back(folder.empty() ? "." : folder.string());
   }
@@ -54,11 +60,18 @@ OpenedLibrary compile(const std::string& file, SourceOptions options, std::span<
 
 }  // namespace
 
+bool reads_other_files(const std::string& file, const SourceOptions& options) {
+  if (!is_source(file)) return false;
+  const std::vector<std::byte> bytes = read_bytes(file);
+  return !options.folders.empty() || includes_by_quotes({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
 OpenedLibrary open_library(const std::string& file, const SourceOptions& options,
                            std::span<const std::string> kernels) {
-  if (fs::path(file).extension() == ".metal") return compile(file, options, kernels);
+  if (is_source(file)) return compile(file, options, kernels);
+  std::vector<std::byte> bytes = read_bytes(file);
   try {
-    return {Metallib::from_file(file), ""};
+    return {Metallib::from_bytes(std::move(bytes)), ""};
   } catch (const MetallibError& error) {
     throw MetallibError(file + ": " + error.what());
   }

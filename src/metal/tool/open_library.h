@@ -17,8 +17,12 @@ struct OpenedLibrary {
   std::string warnings;  // of the compiler
 };
 
+// Whether open_library() reads other files than this one: it is source that includes some. Throws RequestError.
+bool reads_other_files(const std::string& file, const SourceOptions& options);
+
 // Every request of tool.h comes to its functions here. A file that ends in .metal is compiled; where kernels are named,
-// only these of it. Throws MetallibError, whose text begins with the file's name, or frontend::CompileError.
+// only these of it. Throws MetallibError or RequestError, whose text begins with the file's name, or
+// frontend::CompileError.
 OpenedLibrary open_library(const std::string& file, const SourceOptions& options,
                            std::span<const std::string> kernels = {});
 

@@ -1,14 +1,17 @@
 #include "metal/tool/replay.h"
 
 #include <llvm/Support/JSON.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "gpu/files_ahead.h"
 #include "gpu/json_depth.h"
 #include "metal/capture/reader.h"
 #include "metal/json_text.h"
@@ -122,10 +125,21 @@ class Replay {
   Replay(const std::string& folder, const RecordedLaunch& launch, const ReplayOptions& options)
       : folder_(folder), launch_(launch), options_(options) {}
 
+  // Opens the files that run() will read. Source that includes others is compiled here.
+  void prepare() {
+    for (const RecordedBuffer& buffer : launch_.buffers) {
+      gpu::open_ahead(buffer_file(folder_, buffer.before));
+      if (!buffer.after.empty()) gpu::open_ahead(buffer_file(folder_, buffer.after));
+    }
+    const std::string file = opened_file();
+    gpu::open_ahead(file);
+    if (reads_other_files(file, source_options())) opened_ = open();
+  }
+
   // Adds what came of it to the answer.
   void run(json::Object& answer) {
-    const OpenedLibrary opened = open();
-    const FunctionEntry& function = find_function(opened.library, opened_file(), launch_.kernel);
+    if (!opened_) opened_ = open();
+    const FunctionEntry& function = find_function(opened_->library, opened_file(), launch_.kernel);
     const std::shared_ptr<Pipeline> pipeline = options_.validate
                                                    ? make_pipeline(function, {.constants = {}, .validate = true})
                                                    : make_chosen_pipeline(function, {});
@@ -151,10 +165,14 @@ class Replay {
     return (fs::path(folder_) / (options_.from_source ? launch_.source : launch_.library)).string();
   }
 
-  OpenedLibrary open() const {
+  SourceOptions source_options() const {
     SourceOptions source;
     source.fast_math = launch_.fast_math;
-    return open_library(opened_file(), source, std::span(&launch_.kernel, 1));
+    return source;
+  }
+
+  OpenedLibrary open() const {
+    return open_library(opened_file(), source_options(), std::span(&launch_.kernel, 1));
   }
 
   json::Array differences(const Signature& signature, const std::vector<AlignedBytes>& buffers) {
@@ -188,14 +206,29 @@ class Replay {
   const std::string& folder_;
   const RecordedLaunch& launch_;
   const ReplayOptions& options_;
+  std::optional<OpenedLibrary> opened_;
   bool other_ = false;
   bool beyond_ = false;
 };
 
+// A launch has a file for each of its buffers, before and after.
+void allow_many_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::string about_file(const std::string& folder) { return (fs::path(folder) / capture_format::kAbout).string(); }
+
 }  // namespace
 
+std::vector<std::string> files_of_capture(const std::string& folder) {
+  return {about_file(folder), launches_file(folder)};
+}
+
 std::string capture_as_json(const std::string& folder) {
-  const std::string file = (fs::path(folder) / capture_format::kAbout).string();
+  const std::string file = about_file(folder);
   const std::vector<RecordedLaunch> launches = read_launches(folder);
   const std::vector<std::byte> bytes = read_bytes(file);
   const llvm::StringRef text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -224,21 +257,34 @@ std::string capture_as_json(const std::string& folder) {
 }
 
 std::string replay_as_json(const std::string& folder, std::span<const std::size_t> numbers,
-                           const ReplayOptions& options) {
+                           const ReplayOptions& options, const std::function<void()>& confine) {
   const std::vector<RecordedLaunch> launches = read_launches(folder);
-  json::Array replayed;
+  allow_many_files();
+  std::vector<Replay> replays;
+  std::vector<json::Object> answers;
   for (const std::size_t number : numbers) {
     if (number >= launches.size()) {
       throw RequestError(folder + ": there is no launch " + std::to_string(number) + "; it has " +
                          std::to_string(launches.size()));
     }
-    json::Object answer = heading(launches[number], number);
+    answers.push_back(heading(launches[number], number));
+    replays.emplace_back(folder, launches[number], options);
+  }
+  const auto or_refuse = [&](std::size_t i, const auto& step) {
     try {
-      Replay(folder, launches[number], options).run(answer);
+      if (answers[i].get("refusal") == nullptr) step();
+    } catch (const gpu::TooManyFiles&) {
+      throw;  // whoever asked for several launches asks for each by itself then
     } catch (const std::exception& error) {
-      answer["refusal"] = json::fixUTF8(error.what());
+      answers[i]["refusal"] = json::fixUTF8(error.what());
     }
-    replayed.push_back(std::move(answer));
+  };
+  for (std::size_t i = 0; i < replays.size(); ++i) or_refuse(i, [&] { replays[i].prepare(); });
+  confine();
+  json::Array replayed;
+  for (std::size_t i = 0; i < replays.size(); ++i) {
+    or_refuse(i, [&] { replays[i].run(answers[i]); });
+    replayed.push_back(std::move(answers[i]));
   }
   return json_text(json::Object{{"launches", std::move(replayed)}});
 }

@@ -2,14 +2,18 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace anymps::metal {
 
 // {"version", "device", ..., "operators", "launches": [{"launch", "kernel", "threads", "group", "source",
 // "captured_ms", "bytes"}]}: what a capture holds.
 std::string capture_as_json(const std::string& folder);
+// The files of the folder that this reads.
+std::vector<std::string> files_of_capture(const std::string& folder);
 
 // {"launches": [{"launch", "kernel", "threads", "group", "outcome", "captured_ms", "ms", "buffers": [...], "reports":
 // [...]} or {"launch", "kernel", "refusal"}]} of those numbers. Each launch gets the buffers that it had, and what it
@@ -20,7 +24,8 @@ struct ReplayOptions {
   bool validate = false;     // with the sanitiser
   bool from_source = false;  // compiles the source in the folder, which may have been changed
 };
+// `confine` is called once, when everything that is needed is open and before the first kernel is looked at.
 std::string replay_as_json(const std::string& folder, std::span<const std::size_t> numbers,
-                           const ReplayOptions& options);
+                           const ReplayOptions& options, const std::function<void()>& confine);
 
 }  // namespace anymps::metal

@@ -6,13 +6,13 @@
 #include <chrono>
 #include <memory>
 
+#include "gpu/files_ahead.h"
 #include "metal/air/argument_access.h"
 #include "metal/engine/compiler.h"
 #include "metal/json_text.h"
 #include "metal/pipeline.h"
 #include "metal/tool/argument_type.h"
 #include "metal/tool/buffer_text.h"
-#include "metal/tool/file_bytes.h"
 #include "metal/tool/function_signature.h"
 #include "metal/tool/launch_request.h"
 #include "metal/tool/npy.h"
@@ -98,15 +98,15 @@ Launch launch_of(const LaunchRequest& request, std::vector<Bound>& bound, const 
   return launch;
 }
 
-void write_buffer(const Buffer& buffer, const std::string& file) {
-  if (!file.ends_with(".npy")) return write_bytes(file, buffer.memory.bytes());
+std::vector<std::byte> file_of(const Buffer& buffer, bool npy) {
+  if (!npy) return {buffer.memory.bytes().begin(), buffer.memory.bytes().end()};
   NpyArray array{.scalar = buffer.type.scalar, .shape = buffer.shape, .bytes = {}};
   array.bytes = scalars_of(buffer.type, buffer.memory.bytes());
   if (array.shape.empty()) {
     array.shape = {buffer.memory.size() / buffer.type.stride()};
     if (buffer.type.width != 1) array.shape.push_back(buffer.type.width);
   }
-  write_npy(file, array);
+  return npy_of(array);
 }
 
 json::Object output_of(const Bound& bound, std::size_t shown) {
@@ -125,7 +125,7 @@ json::Object output_of(const Bound& bound, std::size_t shown) {
                       {"values", std::move(values)}};
 }
 
-json::Array take_outputs(const LaunchRequest& request, const std::vector<Bound>& bound) {
+json::Array take_outputs(const LaunchRequest& request, const std::vector<Bound>& bound, std::string& files) {
   json::Array outputs;
   for (const auto& [binding, file] : request.outputs) {
     const auto found = std::ranges::find(bound, binding, &Bound::binding);
@@ -134,8 +134,9 @@ json::Array take_outputs(const LaunchRequest& request, const std::vector<Bound>&
     }
     json::Object output = output_of(*found, file.empty() ? found->buffer->memory.size() : kShown);
     if (!file.empty()) {
-      write_buffer(*found->buffer, file);
-      output["file"] = json::fixUTF8(file);
+      const std::vector<std::byte> bytes = file_of(*found->buffer, file.ends_with(".npy"));
+      files.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      output["file_bytes"] = static_cast<std::int64_t>(bytes.size());
     }
     outputs.push_back(std::move(output));
   }
@@ -160,7 +161,13 @@ double median(std::vector<double> times) {
 
 }  // namespace
 
-std::string run_as_json(const FunctionEntry& function, std::span<const std::string> options) {
+void open_inputs_ahead(std::span<const std::string> options) {
+  for (const std::string& argument : launch_request_of(options).arguments) {
+    for (const std::string& file : files_in(argument)) gpu::open_ahead(file);
+  }
+}
+
+RunAnswer run_as_json(const FunctionEntry& function, std::span<const std::string> options) {
   const LaunchRequest request = launch_request_of(options);
   const Signature signature = read_signature(function);
   std::vector<Bound> bound = bind(request, signature);
@@ -178,6 +185,7 @@ std::string run_as_json(const FunctionEntry& function, std::span<const std::stri
   const Size group = group_of(request, *pipeline);
   pipeline->launch(launch, request.threads, group);
 
+  std::string files;
   json::Object answer{{"version", 1},
                       {"kernel", json::fixUTF8(function.name)},
                       {"threads", json::Array(request.threads)},
@@ -185,7 +193,7 @@ std::string run_as_json(const FunctionEntry& function, std::span<const std::stri
                       {"route", std::string(lower::name_of(pipeline->route()))},
                       {"validated", request.validate},
                       {"compile_ms", compiling},
-                      {"outputs", take_outputs(request, bound)},
+                      {"outputs", take_outputs(request, bound, files)},
                       {"reports", json_of(reports)},
                       {"launches", static_cast<std::int64_t>(request.repeat)},
                       {"median_ms", nullptr}};
@@ -197,7 +205,7 @@ std::string run_as_json(const FunctionEntry& function, std::span<const std::stri
     times.push_back(milliseconds_since(began));
   }
   if (!times.empty()) answer["median_ms"] = median(std::move(times));
-  return json_text(std::move(answer));
+  return {.json = json_text(std::move(answer)), .files = std::move(files)};
 }
 
 }  // namespace anymps::metal

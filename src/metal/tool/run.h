@@ -14,9 +14,17 @@ namespace anymps::metal {
 //   threadgroup=INDEX=BYTES
 //   constant=ID=VALUE      or its name
 //   out=INDEX              all of its values in the answer
-//   out=INDEX=FILE         or in a file, .npy or bytes
+//   out=INDEX=FILE         or in a file, .npy or bytes, which the caller writes
 //   seed=N   repeat=N   validate=1
-// The answer is JSON; docs/cli.md names the fields. Throws RequestError, AirError or engine::KernelError.
-std::string run_as_json(const FunctionEntry& function, std::span<const std::string> options);
+// docs/cli.md names the fields of the answer; "file_bytes" says how much of `files` is a buffer's. Throws RequestError,
+// AirError or engine::KernelError.
+struct RunAnswer {
+  std::string json;
+  std::string files;  // one after the other
+};
+RunAnswer run_as_json(const FunctionEntry& function, std::span<const std::string> options);
+
+// Opens the files that the options name, for a process that will be confined (gpu/files_ahead.h).
+void open_inputs_ahead(std::span<const std::string> options);
 
 }  // namespace anymps::metal

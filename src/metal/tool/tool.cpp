@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <stdexcept>
@@ -14,11 +15,12 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu/files_ahead.h"
 #include "metal/air/module.h"
+#include "metal/engine/confined_engine.h"
 #include "metal/json_text.h"
 #include "metal/library/metallib.h"
 #include "metal/tool/check.h"
-#include "metal/tool/file_bytes.h"
 #include "metal/tool/list.h"
 #include "metal/tool/open_library.h"
 #include "metal/tool/replay.h"
@@ -39,10 +41,35 @@ struct Request {
   Words words;  // the verb, the file, and what the verb needs
 };
 
+// From here on this process reads no file but those that are open, and computes. Whoever has a kernel without seccomp,
+// or looks for a fault with other tools, can do without.
+void confine() {
+  const char* variable = std::getenv("ANYMPS_SANDBOX");
+  if (variable != nullptr && std::string_view(variable) == "0") return;
+  try {
+    engine::confine_engine();
+  } catch (const std::runtime_error& error) {
+    throw RequestError(std::string(error.what()) + "; ANYMPS_SANDBOX=0 runs without a sandbox, with your rights");
+  }
+}
+
+// The library, read by a process that is confined, unless a source includes files: then its compiler finds them first.
+OpenedLibrary open_confined(const Request& request, std::span<const std::string> kernels = {}) {
+  const std::string& file = request.words[1];
+  gpu::open_ahead(file);
+  if (reads_other_files(file, request.source)) {
+    OpenedLibrary opened = open_library(file, request.source, kernels);
+    confine();
+    return opened;
+  }
+  confine();
+  return open_library(file, request.source, kernels);
+}
+
 std::string list(const Request& request) {
   const Words& words = request.words;
   const auto names = std::span(words).subspan(2);
-  const Metallib library = open_library(words[1], request.source, names).library;
+  const Metallib library = open_confined(request, names).library;
   std::vector<const FunctionEntry*> chosen;
   for (const std::string& name : names) chosen.push_back(&find_function(library, words[1], name));
   if (chosen.empty()) {
@@ -53,7 +80,7 @@ std::string list(const Request& request) {
 
 std::string disassemble(const Request& request) {
   const Words& words = request.words;
-  const Metallib library = open_library(words[1], request.source, std::span(words).subspan(2, 1)).library;
+  const Metallib library = open_confined(request, std::span(words).subspan(2, 1)).library;
   const FunctionEntry& function = find_function(library, words[1], words[2]);
   llvm::LLVMContext context;
   const auto module = parse_module(context, function.bitcode, function.name);  // also what is refused elsewhere
@@ -65,7 +92,7 @@ std::string disassemble(const Request& request) {
 
 std::string verify(const Request& request) {
   const Words& words = request.words;
-  const Metallib library = open_library(words[1], request.source).library;
+  const Metallib library = open_confined(request).library;
   const std::span<const FunctionEntry> all = library.functions();
   const std::size_t step = std::max<std::size_t>(1, std::stoull(words[4]));
   std::vector<FunctionEntry> chosen;
@@ -77,32 +104,40 @@ std::string verify(const Request& request) {
 
 std::string run(const Request& request) {
   const Words& words = request.words;
-  const Metallib library = open_library(words[1], request.source, std::span(words).subspan(2, 1)).library;
-  return run_as_json(find_function(library, words[1], words[2]), std::span(words).subspan(3));
+  const auto options = std::span(words).subspan(3);
+  open_inputs_ahead(options);
+  const Metallib library = open_confined(request, std::span(words).subspan(2, 1)).library;
+  RunAnswer answer = run_as_json(find_function(library, words[1], words[2]), options);
+  return std::move(answer.json) + '\0' + answer.files;
 }
 
 std::string check(const Request& request) {
   const Words& words = request.words;
-  const Metallib library = open_library(words[1], request.source).library;
+  const Metallib library = open_confined(request).library;
   const std::span<const FunctionEntry> all = library.functions();
   const std::size_t first = std::min<std::size_t>(std::stoull(words[2]), all.size());
   return check_as_json(all.subspan(first, std::min<std::size_t>(std::stoull(words[3]), all.size() - first)));
 }
 
 std::string compile(const Request& request) {
-  const OpenedLibrary opened = open_library(request.words[1], request.source);
-  write_bytes(request.words[2], opened.library.bytes());
+  const OpenedLibrary opened = open_confined(request);
+  const std::span<const std::byte> bytes = opened.library.bytes();
   llvm::json::Array kernels;
   for (const FunctionEntry& function : opened.library.functions()) {
     kernels.push_back(llvm::json::fixUTF8(function.name));
   }
   llvm::json::Object answer{{"kernels", std::move(kernels)},
-                            {"bytes", static_cast<std::int64_t>(opened.library.bytes().size())},
+                            {"bytes", static_cast<std::int64_t>(bytes.size())},
                             {"warnings", llvm::json::fixUTF8(opened.warnings)}};
-  return json_text(std::move(answer));
+  std::string text = json_text(std::move(answer)) + '\0';
+  return text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-std::string capture(const Request& request) { return capture_as_json(request.words[1]); }
+std::string capture(const Request& request) {
+  for (const std::string& file : files_of_capture(request.words[1])) gpu::open_ahead(file);
+  confine();
+  return capture_as_json(request.words[1]);
+}
 
 std::string replay(const Request& request) {
   ReplayOptions options;
@@ -118,7 +153,7 @@ std::string replay(const Request& request) {
       numbers.push_back(std::stoull(word));
     }
   }
-  return replay_as_json(request.words[1], numbers, options);
+  return replay_as_json(request.words[1], numbers, options, confine);
 }
 
 struct Verb {
@@ -133,7 +168,7 @@ constexpr std::array kVerbs = {
     Verb{"disasm", 3, 3, disassemble},
     Verb{"verify", 6, 7, verify},
     Verb{"check", 4, 4, check},
-    Verb{"compile", 3, 3, compile},
+    Verb{"compile", 2, 2, compile},
     Verb{"run", 3, static_cast<std::size_t>(-1), run},
     Verb{"capture", 2, 2, capture},
     Verb{"replay", 3, static_cast<std::size_t>(-1), replay},
