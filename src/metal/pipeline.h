@@ -76,11 +76,11 @@ std::shared_ptr<Pipeline> make_specialised_pipeline(const FunctionEntry& functio
 // What makes pipelines.
 using Engine = std::shared_ptr<Pipeline> (*)(const FunctionEntry& function, const lower::ConstantValues& constants);
 
-// make_tiered_pipeline(), or the engine that ANYMPS_METAL_ENGINE names: "simd", many lanes at once,
-// "specialised", the same as make_specialised_pipeline(), "oracle", which is make_pipeline(), "coroutines", which has
-// no thread loops, or "interpreter" (interpret/interpreter.h). To compare engines launch by launch. With
-// ANYMPS_VALIDATE every launch is validated, by the first of these. Throws engine::KernelError, for `kernel`, where it
-// names none.
+// make_tiered_pipeline(), or the engine that ANYMPS_METAL_ENGINE names: "simd", many lanes at once, "specialised", the
+// same as make_specialised_pipeline(), "oracle", which is make_pipeline(), "coroutines", which has no thread loops, or
+// "interpreter" (interpret/interpreter.h). To compare engines launch by launch. With ANYMPS_VALIDATE every launch is
+// validated, by the first of these; with ANYMPS_SANDBOX the engine is in another process (sandbox/boxed_pipeline.h).
+// Throws engine::KernelError, for `kernel`, where it names none.
 Engine chosen_engine(const std::string& kernel);
 
 // By that engine.

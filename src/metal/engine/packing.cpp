@@ -1,64 +1,11 @@
 // A compiled kernel as bytes, for the cache: numbers of 64 bits, texts with their length, then the object.
-#include <cstring>
-#include <string>
-
 #include "metal/engine/compiler.h"
+#include "metal/engine/packed_bytes.h"
 
 namespace anymps::metal::engine {
 namespace {
 
-class Writer {
- public:
-  void number(std::uint64_t value) { append(&value, sizeof value); }
-  void append(const void* data, std::size_t size) {
-    const auto* bytes = static_cast<const std::byte*>(data);
-    bytes_.insert(bytes_.end(), bytes, bytes + size);
-  }
-  void text(const std::string& text) {
-    number(text.size());
-    append(text.data(), text.size());
-  }
-  std::vector<std::byte> take() { return std::move(bytes_); }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
-class Reader {
- public:
-  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
-
-  std::uint64_t number() {
-    std::uint64_t value = 0;
-    if (bytes_.size() < sizeof value) {
-      good = false;
-      return 0;
-    }
-    std::memcpy(&value, bytes_.data(), sizeof value);
-    bytes_ = bytes_.subspan(sizeof value);
-    return value;
-  }
-  // How many entries of `size` bytes follow; no more than there can be.
-  std::uint64_t count(std::size_t size) {
-    const std::uint64_t value = number();
-    if (value > bytes_.size() / size) good = false;
-    return good ? value : 0;
-  }
-  std::string text() {
-    const std::uint64_t size = count(1);
-    std::string text(reinterpret_cast<const char*>(bytes_.data()), size);
-    bytes_ = bytes_.subspan(size);
-    return text;
-  }
-  std::span<const std::byte> rest() const { return bytes_; }
-
-  bool good = true;
-
- private:
-  std::span<const std::byte> bytes_;
-};
-
-void pack_validation(Writer& out, const lower::ValidationTable& table) {
+void pack_validation(PackedWriter& out, const lower::ValidationTable& table) {
   out.number(table.objects.size());
   for (const lower::ValidationObject& object : table.objects) {
     out.number(static_cast<std::uint64_t>(object.kind));
@@ -79,7 +26,7 @@ void pack_validation(Writer& out, const lower::ValidationTable& table) {
   }
 }
 
-lower::ValidationTable unpack_validation(Reader& in) {
+lower::ValidationTable unpack_validation(PackedReader& in) {
   lower::ValidationTable table;
   for (std::uint64_t left = in.count(5 * sizeof(std::uint64_t)); left != 0; --left) {
     lower::ValidationObject object;
@@ -109,7 +56,7 @@ lower::ValidationTable unpack_validation(Reader& in) {
 }  // namespace
 
 std::vector<std::byte> pack(const CompiledKernel& kernel) {
-  Writer out;
+  PackedWriter out;
   out.number(static_cast<std::uint64_t>(kernel.route));
   out.number(kernel.meets ? 1 : 0);
   out.text(kernel.declined);
@@ -134,7 +81,7 @@ std::vector<std::byte> pack(const CompiledKernel& kernel) {
 }
 
 std::optional<CompiledKernel> unpack(std::span<const std::byte> bytes) {
-  Reader in(bytes);
+  PackedReader in(bytes);
   CompiledKernel kernel;
   kernel.route = static_cast<lower::Route>(in.number());
   kernel.meets = in.number() != 0;
