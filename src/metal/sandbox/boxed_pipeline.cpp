@@ -37,6 +37,18 @@ std::chrono::seconds most_running(const std::string& kernel) {
   throw KernelError(kernel + ": " + kSandboxSeconds + " takes a whole number above 0, not " + variable);
 }
 
+bool has_pointer(const std::vector<Member>& members) {
+  return std::ranges::any_of(members, [](const Member& member) {
+    return member.type_name.find('*') != std::string::npos || has_pointer(member.members);
+  });
+}
+
+// An argument buffer, an array of pointers, or a struct with one.
+bool holds_addresses(const Argument& argument) {
+  return argument.kind == ArgumentKind::kIndirectBuffer ||
+         (is_bound(argument.kind) && (argument.type_name.find('*') != std::string::npos || has_pointer(argument.members)));
+}
+
 // Memory that bindings share, from the first byte of the first to the last of the last.
 struct Region {
   std::byte* begin = nullptr;
@@ -61,7 +73,7 @@ class BoxedPipeline final : public Pipeline {
     route_ = made.route;
     signature_ = std::move(made.signature);
     for (const Argument& argument : signature_.arguments) {
-      if (argument.kind != ArgumentKind::kIndirectBuffer || argument.unused) continue;
+      if (argument.unused || !holds_addresses(argument)) continue;
       box.drop(child_, pipeline_);
       throw KernelError(name_ + ": argument " + std::to_string(argument.binding) + " (" + argument.name +
                         ") holds addresses of buffers, which lead nowhere in a sandbox (ANYMPS_SANDBOX)");
