@@ -34,8 +34,7 @@ int compile(const CompileOptions& options) {
   if (file.extension() != ".metal") {
     return complain({.text = options.file + ": a file of Metal source ends in .metal", .refused = true});
   }
-  const lab::MetalAnswer answer =
-      lab::ask_metal(lab::metal_request("compile", options.source.words(), {options.file}));
+  const lab::MetalAnswer answer = lab::ask_metal(lab::metal_request("compile", options.source.words(), {options.file}));
   if (!answer.answered) return complain(answer);
   if (const auto problem = write_answer(out, answer.files)) return *problem;
   const auto compiled = nlohmann::json::parse(answer.text);

@@ -32,31 +32,62 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
 constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #endif
 
-// What a compiler, its threads and the code that it makes ask of the kernel, whatever the arguments are. Those that take
-// a descriptor reach what is open already.
+// What a compiler, its threads and the code that it makes ask of the kernel, whatever the arguments are. Those that
+// take a descriptor reach what is open already.
 constexpr auto kAllowed = std::to_array<long>({
-    SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_lseek, SYS_close, SYS_ppoll,
+    SYS_read,
+    SYS_write,
+    SYS_readv,
+    SYS_writev,
+    SYS_pread64,
+    SYS_lseek,
+    SYS_close,
+    SYS_ppoll,
     // Memory.
-    SYS_mmap, SYS_mprotect, SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk,
+    SYS_mmap,
+    SYS_mprotect,
+    SYS_munmap,
+    SYS_mremap,
+    SYS_madvise,
+    SYS_brk,
     // Threads.
-    SYS_futex, SYS_set_robust_list, SYS_set_tid_address, SYS_sched_yield, SYS_sched_getaffinity, SYS_exit,
-    SYS_exit_group, SYS_gettid, SYS_getpid, SYS_getppid,
+    SYS_futex,
+    SYS_set_robust_list,
+    SYS_set_tid_address,
+    SYS_sched_yield,
+    SYS_sched_getaffinity,
+    SYS_exit,
+    SYS_exit_group,
+    SYS_gettid,
+    SYS_getpid,
+    SYS_getppid,
 #ifdef SYS_rseq
     SYS_rseq,
 #endif
     // Its own signals.
-    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_restart_syscall,
+    SYS_rt_sigaction,
+    SYS_rt_sigprocmask,
+    SYS_rt_sigreturn,
+    SYS_sigaltstack,
+    SYS_restart_syscall,
     // Clocks and numbers.
-    SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday, SYS_getrusage,
+    SYS_clock_gettime,
+    SYS_clock_getres,
+    SYS_clock_nanosleep,
+    SYS_nanosleep,
+    SYS_gettimeofday,
+    SYS_getrusage,
     SYS_getrandom,
 #if defined(__x86_64__)
-    SYS_poll, SYS_time, SYS_arch_prctl,
+    SYS_poll,
+    SYS_time,
+    SYS_arch_prctl,
 #endif
 });
 
 // Namespaces of its own are none of a thread's business.
-constexpr std::uint32_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
-                                         CLONE_NEWPID | CLONE_NEWNET;
+constexpr std::uint32_t kNewNamespaces =
+    CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
 // A seccomp filter: classic BPF, in which every way ends in a verdict.
 class Filter {
@@ -155,7 +186,9 @@ void forbid_places() {
   ruleset.files = (std::uint64_t{1} << rights) - 1;
   if (version >= 4) ruleset.net = 3;     // bind, connect
   if (version >= 6) ruleset.scoped = 3;  // abstract sockets, signals
-  const std::size_t size = version >= 6 ? sizeof ruleset : version >= 4 ? 2 * sizeof ruleset.files : sizeof ruleset.files;
+  const std::size_t size = version >= 6   ? sizeof ruleset
+                           : version >= 4 ? 2 * sizeof ruleset.files
+                                          : sizeof ruleset.files;
   const auto descriptor = static_cast<int>(::syscall(kCreateRuleset, &ruleset, size, 0));
   if (descriptor < 0) give_up("landlock");
   const bool done = ::syscall(kRestrictSelf, descriptor, 0) == 0;

@@ -43,8 +43,7 @@ OpenedAhead open_plain(const std::string& file) {
 std::vector<std::byte> bytes_of(const OpenedAhead& file) {
   std::vector<std::byte> bytes(file.size);
   for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t got =
-        ::pread(file.descriptor, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    const ssize_t got = ::pread(file.descriptor, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) throw std::runtime_error("cannot be read");
     done += static_cast<std::size_t>(got);

@@ -67,7 +67,6 @@ print(json.dumps({
 )
 
 
-
 @pytest.fixture(autouse=True)
 def _where_there_is_seccomp(python):
     with open("/proc/self/status") as status:

@@ -44,7 +44,7 @@ def running(anymps, environment, tmp_path):
                             continue
                         seen = status_of(child)
                         ticks = pathlib.Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[11]
-                        if seen["Seccomp"] == "2" or int(ticks) > 300:
+                        if seen["Seccomp"] == "2" or int(ticks) > 50:
                             return seen
                 return seen
             finally:

@@ -25,7 +25,6 @@
 namespace anymps::metal {
 namespace {
 
-using engine::KernelError;
 using testing::AirText;
 using testing::OwnedFunction;
 
@@ -94,7 +93,7 @@ class Sandbox : public ::testing::Test {
   static std::string refusal_of(Pipeline& pipeline, const Launch& launch) {
     try {
       pipeline.launch(launch, {1, 1, 1}, {1, 1, 1});
-    } catch (const KernelError& error) {
+    } catch (const engine::KernelError& error) {
       return error.what();
     }
     return "none";
@@ -103,7 +102,7 @@ class Sandbox : public ::testing::Test {
   static std::string refusal_of(const std::string& kernel) {
     try {
       make(kernel);
-    } catch (const KernelError& error) {
+    } catch (const engine::KernelError& error) {
       return error.what();
     }
     return "none";
@@ -209,8 +208,9 @@ TEST_F(Sandbox, AnEndlessKernelIsEnded) {
   ::setenv("ANYMPS_SANDBOX_SECONDS", "1", 1);
   std::vector<std::uint32_t> x = {0};
   const auto pipeline = make("endless");
-  EXPECT_EQ(refusal_of(*pipeline, bound(x)),
-            "kernel 'endless' ran for more than 1 s in the sandbox, and was ended (ANYMPS_SANDBOX_SECONDS sets the limit)");
+  EXPECT_EQ(
+      refusal_of(*pipeline, bound(x)),
+      "kernel 'endless' ran for more than 1 s in the sandbox, and was ended (ANYMPS_SANDBOX_SECONDS sets the limit)");
   x = {7};
   EXPECT_EQ(refusal_of(*pipeline, bound(x)), "none");
   ::setenv("ANYMPS_SANDBOX_SECONDS", "soon", 1);
@@ -243,14 +243,14 @@ TEST_F(Sandbox, RefusalsAreTheEngines) {
   }
   try {
     sandbox::make_boxed_pipeline(damaged, {}, "oracle");
-  } catch (const KernelError& error) {
+  } catch (const engine::KernelError& error) {
     boxed = error.what();
   }
   EXPECT_EQ(plain, boxed);
   EXPECT_FALSE(boxed.empty());
   std::vector<float> x(4);
-  EXPECT_THROW(make("lanes")->launch(bound(x), {4, 1, 1}, {2000, 1, 1}), KernelError);
-  EXPECT_THROW(make("lanes")->launch({}, {4, 1, 1}, {4, 1, 1}), KernelError);
+  EXPECT_THROW(make("lanes")->launch(bound(x), {4, 1, 1}, {2000, 1, 1}), engine::KernelError);
+  EXPECT_THROW(make("lanes")->launch({}, {4, 1, 1}, {4, 1, 1}), engine::KernelError);
 }
 
 TEST_F(Sandbox, TheSanitiserReportsFromThere) {
@@ -321,7 +321,8 @@ TEST(SandboxMessages, AreReadWithCare) {
     damaged[at] = std::byte{0xff};
     const auto read = sandbox::unpack_answer(damaged);
     if (!read) continue;
-    for (const Argument& argument : read->signature.arguments) EXPECT_LE(argument.binding + argument.count, kMaxBindings);
+    for (const Argument& argument : read->signature.arguments)
+      EXPECT_LE(argument.binding + argument.count, kMaxBindings);
   }
 }
 

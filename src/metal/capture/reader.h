@@ -62,7 +62,8 @@ std::vector<RecordedLaunch> read_launches(const std::string& folder);
 // The file of the bytes with this hash.
 std::string buffer_file(const std::string& folder, const std::string& hash);
 
-// Those bytes; the file may have been opened ahead (gpu/files_ahead.h). Throws CaptureError where they are not there, or are others.
+// Those bytes; the file may have been opened ahead (gpu/files_ahead.h). Throws CaptureError where they are not there,
+// or are others.
 std::vector<std::byte> read_buffer(const std::string& folder, const std::string& hash, std::size_t bytes);
 
 }  // namespace anymps::metal

@@ -47,9 +47,12 @@ struct NamedEngine {
   Engine engine;
 };
 constexpr std::array kEngines = {
-    NamedEngine{"", tiered},           NamedEngine{"oracle", oracle},
-    NamedEngine{"simd", simd},         NamedEngine{"specialised", specialised},
-    NamedEngine{"coroutines", coroutines}, NamedEngine{"interpreter", interpret::make_interpreter},
+    NamedEngine{"", tiered},
+    NamedEngine{"oracle", oracle},
+    NamedEngine{"simd", simd},
+    NamedEngine{"specialised", specialised},
+    NamedEngine{"coroutines", coroutines},
+    NamedEngine{"interpreter", interpret::make_interpreter},
     NamedEngine{"validated", validated},
 };
 

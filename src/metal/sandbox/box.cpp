@@ -155,8 +155,9 @@ void Box::spawn(const std::string& kernel) {
   std::array<int, 2> pipe = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0 ||
       ::pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+    const std::string why = std::strerror(errno);
     for (const int end : pair) ::close(end);
-    throw KernelError(failed + std::strerror(errno));
+    throw KernelError(failed + why);
   }
   const Ends socket = raised(pair);
   const Ends messages = raised(pipe);
@@ -218,7 +219,8 @@ Answer Box::ask(Request request, const Errand& errand) {
   }
   if (got == Received::kTooLate) {
     end();
-    const std::string variable = *errand.variable == '\0' ? "" : " (" + std::string(errand.variable) + " sets the limit)";
+    const std::string variable =
+        *errand.variable == '\0' ? "" : " (" + std::string(errand.variable) + " sets the limit)";
     throw KernelError(kernel + errand.doing + " for more than " + std::to_string(errand.most.count()) +
                       " s in the sandbox, and was ended" + variable);
   }

@@ -40,7 +40,8 @@ class Box {
   // Whoever calls a function below holds it, except for drop().
   [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
 
-  // Makes sure that there is a child. Its number: another one each time that it was started. Throws engine::KernelError.
+  // Makes sure that there is a child. Its number: another one each time that it was started. Throws
+  // engine::KernelError.
   std::uint64_t start(const std::string& kernel);
 
   // What is shared, of at least that size. What was there is there no longer where it had to grow.

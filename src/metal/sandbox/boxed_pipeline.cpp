@@ -46,7 +46,8 @@ bool has_pointer(const std::vector<Member>& members) {
 // An argument buffer, an array of pointers, or a struct with one.
 bool holds_addresses(const Argument& argument) {
   return argument.kind == ArgumentKind::kIndirectBuffer ||
-         (is_bound(argument.kind) && (argument.type_name.find('*') != std::string::npos || has_pointer(argument.members)));
+         (is_bound(argument.kind) &&
+          (argument.type_name.find('*') != std::string::npos || has_pointer(argument.members)));
 }
 
 // Memory that bindings share, from the first byte of the first to the last of the last.

@@ -15,8 +15,7 @@ using Clock = std::chrono::steady_clock;
 bool send_all(int socket, const void* data, std::size_t size, SendBy how) {
   const auto* at = static_cast<const std::byte*>(data);
   while (size != 0) {
-    const ssize_t sent =
-        how == SendBy::kSend ? ::send(socket, at, size, MSG_NOSIGNAL) : ::write(socket, at, size);
+    const ssize_t sent = how == SendBy::kSend ? ::send(socket, at, size, MSG_NOSIGNAL) : ::write(socket, at, size);
     if (sent < 0 && errno == EINTR) continue;
     if (sent <= 0) return false;
     at += sent;

@@ -18,7 +18,8 @@ bool send_frame(int socket, std::span<const std::byte> bytes, SendBy how);
 
 enum class Received { kFrame, kEnd, kTooLate };
 
-// Nothing that is longer than `most`: such a sender is as good as gone. Without a time it waits for as long as it takes.
+// Nothing that is longer than `most`: such a sender is as good as gone. Without a time it waits for as long as it
+// takes.
 Received receive_frame(int socket, std::vector<std::byte>& bytes, std::uint64_t most,
                        std::optional<std::chrono::steady_clock::time_point> until = std::nullopt);
 

@@ -1,5 +1,5 @@
-// What a process and its sandbox say to each other (box.h, worker.h): frames of a length and so many bytes, a request and
-// its answer in turn. Buffers do not travel: they lie in memory that both share.
+// What a process and its sandbox say to each other (box.h, worker.h): frames of a length and so many bytes, a request
+// and its answer in turn. Buffers do not travel: they lie in memory that both share.
 //
 // The sandbox runs code that nobody trusts, so its answers are read as any file of a stranger is.
 #pragma once

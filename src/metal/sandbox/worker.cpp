@@ -123,8 +123,10 @@ class Worker {
 };
 
 void bound_memory() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which have taken more than that already
   const rlimit limit{.rlim_cur = kMostMemory, .rlim_max = kMostMemory};
   ::setrlimit(RLIMIT_DATA, &limit);  // what is shared does not count
+#endif
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 extern "C" {
 
 // What the program of the sandbox (program.cpp) calls in libanymps_metal.so, as the process's only thread: confines the
-// process, and answers requests (messages.h) until the other side is gone, which ends it. Returns the status to end with
-// where it cannot begin; why is on standard error.
+// process, and answers requests (messages.h) until the other side is gone, which ends it. Returns the status to end
+// with where it cannot begin; why is on standard error.
 __attribute__((visibility("default"))) int anymps_metal_sandbox();
 inline constexpr char kAnympsMetalSandbox[] = "anymps_metal_sandbox";
 }

@@ -171,9 +171,7 @@ class Replay {
     return source;
   }
 
-  OpenedLibrary open() const {
-    return open_library(opened_file(), source_options(), std::span(&launch_.kernel, 1));
-  }
+  OpenedLibrary open() const { return open_library(opened_file(), source_options(), std::span(&launch_.kernel, 1)); }
 
   json::Array differences(const Signature& signature, const std::vector<AlignedBytes>& buffers) {
     json::Array all;

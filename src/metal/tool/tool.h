@@ -24,9 +24,9 @@ using AnympsMetalSink = void (*)(void* state, const char* text, std::size_t size
 //                           runs those of its launches again
 // A FILE that ends in .metal is source, which is compiled; between the verb and the file may stand -IFOLDER,
 // -DNAME=VALUE and -ffast-math, for its compiler. Every verb confines the process (gpu/confine.h) as soon as it has
-// opened what it reads, and writes no file: a process asks once. Returns 0 and hands the answer to the sink, in any number of pieces;
-// or 2, and what was handed over is one line that says what was refused and why; or 4, and it is what the compiler
-// said. Throws nothing; hostile bitcode may end the process.
+// opened what it reads, and writes no file: a process asks once. Returns 0 and hands the answer to the sink, in any
+// number of pieces; or 2, and what was handed over is one line that says what was refused and why; or 4, and it is what
+// the compiler said. Throws nothing; hostile bitcode may end the process.
 __attribute__((visibility("default"))) int anymps_metal_tool(std::size_t count, const char* const* words,
                                                              AnympsMetalSink sink, void* state);
 }
