@@ -221,7 +221,7 @@ void pack_report(PackedWriter& out, const ValidationReport& report) {
   out.text(report.kernel);
   out.text(report.access);
   out.text(report.argument);
-  out.number(static_cast<std::uint64_t>(report.binding + 1));
+  out.number(static_cast<std::uint64_t>(std::int64_t{report.binding} + 1));
   pack_size(out, report.thread);
   pack_size(out, report.threadgroup);
   out.number(static_cast<std::uint64_t>(report.offset));
