@@ -48,6 +48,7 @@ kernel void count(device atomic_uint* counters, device const uint* in, uint i [[
 }
 kernel void lanes(device float* x, uint i [[thread_position_in_grid]]) { x[i] = simd_sum(x[i]) + x[i]; }
 kernel void shift(device float* to, device const float* from, uint i [[thread_position_in_grid]]) { to[i] = from[i]; }
+kernel void chain(device int* a, device int* b) { a[1] = 5; b[1] = b[0] + 1; }
 kernel void endless(device atomic_uint* x) { while (atomic_load_explicit(x, memory_order_relaxed) != 7) {} }
 kernel void outside(device float* x, uint i [[thread_position_in_grid]]) { x[i + 1] = 1; }
 kernel void pointers(device float* out, device float* constant* from, uint i [[thread_position_in_grid]]) {
@@ -165,21 +166,21 @@ TEST_F(Sandbox, ASignatureIsTheSame) {
 }
 
 TEST_F(Sandbox, BuffersThatOverlapDoSoThere) {
-  std::vector<float> memory = counted_up(64);
-  Launch launch;
-  launch.buffers[0] = memory.data();
-  launch.buffer_bytes[0] = 32 * sizeof(float);
-  launch.buffers[1] = memory.data() + 8;
-  launch.buffer_bytes[1] = 32 * sizeof(float);
-  make("shift")->launch(launch, {8, 1, 1}, {1, 1, 1});
-  EXPECT_EQ(memory[0], 8.5F);
-  EXPECT_EQ(memory[7], 15.5F);
-  EXPECT_EQ(memory[8], 8.5F);
+  for (const bool boxed : {false, true}) {
+    std::vector<std::int32_t> memory(64);
+    Launch launch;
+    launch.buffers[0] = memory.data();
+    launch.buffer_bytes[0] = 32 * sizeof(std::int32_t);
+    launch.buffers[1] = memory.data() + 1;
+    launch.buffer_bytes[1] = 63 * sizeof(std::int32_t);
+    make("chain", boxed)->launch(launch, {1, 1, 1}, {1, 1, 1});
+    EXPECT_EQ(memory[1], 5) << boxed;
+    EXPECT_EQ(memory[2], 6) << boxed;
+  }
 }
 
 TEST_F(Sandbox, WhatIsOnlyReadIsNotWritten) {
   std::vector<float> to(4);
-  static const std::vector<float> from = {1, 2, 3, 4};
   Launch launch = bound(to);
   void* page = ::mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(page, MAP_FAILED);
