@@ -48,7 +48,7 @@ kernel void count(device atomic_uint* counters, device const uint* in, uint i [[
 }
 kernel void lanes(device float* x, uint i [[thread_position_in_grid]]) { x[i] = simd_sum(x[i]) + x[i]; }
 kernel void shift(device float* to, device const float* from, uint i [[thread_position_in_grid]]) { to[i] = from[i]; }
-kernel void chain(device int* a, device int* b) { a[1] = 5; b[1] = b[0] + 1; }
+kernel void chain(volatile device int* a, volatile device int* b) { a[1] = 5; b[1] = b[0] + 1; }
 kernel void endless(device atomic_uint* x) { while (atomic_load_explicit(x, memory_order_relaxed) != 7) {} }
 kernel void outside(device float* x, uint i [[thread_position_in_grid]]) { x[i + 1] = 1; }
 kernel void pointers(device float* out, device float* constant* from, uint i [[thread_position_in_grid]]) {
