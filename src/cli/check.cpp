@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/lab_verb.h"
 #include "cli/mac_choice.h"
 #include "cli/traced_run.h"
 #include "cli/verbs.h"
@@ -221,7 +222,9 @@ Examples:
   anymps check --rules                                   what is looked for
 )");
   verb->callback([options, &chosen] {
-    chosen = [options](const std::vector<std::string>& command) { return check_command(*options, command); };
+    chosen = [options](const std::vector<std::string>& command) {
+      return guarded([&] { return check_command(*options, command); });
+    };
   });
 }
 

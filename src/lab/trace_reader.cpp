@@ -1,9 +1,11 @@
 #include "lab/trace_reader.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 
@@ -96,17 +98,22 @@ bool is_trace_name(std::string_view name) {
 
 TraceFile read_trace(const fs::path& path) {
   TraceFile trace;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    trace.error = path.string() + " cannot be opened";
+  const auto failed = [&](int why) {
+    trace.failed = true;
+    trace.error = "cannot read " + path.string() + ": " + std::strerror(why != 0 ? why : EIO);
     return trace;
-  }
+  };
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return failed(errno);
   // No file of ours is larger; a sparse giant must not be read into memory.
   std::error_code unknown;
   const std::uintmax_t size = fs::file_size(path, unknown);
-  std::string content(
-      std::min<std::uintmax_t>(unknown ? 0 : size, trace_format::file_bytes(trace_format::kLongestRing)), '\0');
+  if (unknown) return failed(unknown.value());
+  std::string content(std::min<std::uintmax_t>(size, trace_format::file_bytes(trace_format::kLongestRing)), '\0');
+  errno = 0;
   file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  if (file.bad()) return failed(errno);
   content.resize(static_cast<std::size_t>(file.gcount()));
   const TraceBytes bytes(std::move(content));
   const auto header = bytes.at<trace_format::Header>(0);
@@ -144,7 +151,12 @@ std::vector<TraceFile> read_run(const fs::path& folder) {
   std::vector<TraceFile> traces;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (is_trace_name(entry->path().filename().string())) traces.push_back(read_trace(entry->path()));
+    if (!is_trace_name(entry->path().filename().string())) continue;
+    traces.push_back(read_trace(entry->path()));
+    if (traces.back().failed) throw std::runtime_error(traces.back().error);
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw std::runtime_error("cannot read " + folder.string() + ": " + error.message());
   }
   std::ranges::sort(traces, {}, &TraceFile::start_wall_ns);
   return traces;

@@ -38,7 +38,8 @@ struct TraceRecord {
 };
 
 struct TraceFile {
-  std::string error;  // why nothing could be read; then nothing else is set
+  std::string error;    // why nothing could be read; then nothing else is set
+  bool failed = false;  // that was the disk's doing, and says nothing of the trace
   bool truncated = false;
   std::uint32_t pid = 0;
   std::uint32_t parent_pid = 0;
@@ -64,8 +65,8 @@ inline std::uint64_t peak_block_of(const TraceFile& trace) {
 
 TraceFile read_trace(const std::filesystem::path& path);
 
-// All traces in a run folder, in the order in which their processes started; unreadable ones included, with their
-// error.
+// All traces in a run folder, in the order in which their processes started; damaged ones included, with their error.
+// Throws std::runtime_error where the disk fails: figures without a process that was there would be wrong.
 std::vector<TraceFile> read_run(const std::filesystem::path& folder);
 
 }  // namespace anymps::lab

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <stdexcept>
 
 #include "gpu/trace.h"
 #include "gpu/trace_format.h"
@@ -101,6 +102,9 @@ TEST_F(TraceReaderTest, AFolderGivesEachOfItsTracesInOrderAndNothingElse) {
   EXPECT_NE(traces[0].error, "");
   EXPECT_EQ(traces[1].error, "");
   EXPECT_TRUE(read_run(folder_ / "missing").empty());
+  // What is there and cannot be read is not left out of the figures.
+  std::filesystem::create_directory(folder_ / "trace-7.amt");
+  EXPECT_THROW(read_run(folder_), std::runtime_error);
 }
 
 TEST_F(TraceReaderTest, RefusesOtherFilesAndOtherVersions) {
