@@ -1,6 +1,7 @@
 #include "lab/chrome_trace.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -217,10 +218,15 @@ nlohmann::json figures_of(const std::vector<TraceFile>& traces) {
 }  // namespace
 
 std::string write_chrome_trace(const std::vector<TraceFile>& traces, const fs::path& path) {
-  const fs::path draft = path.string() + ".part";
+  // A device or a pipe is written to as it is, and a link stays one.
+  std::error_code none;
+  const bool is_device = fs::exists(path, none) && !fs::is_regular_file(path, none);
+  const fs::path behind_links = fs::canonical(path, none);
+  const fs::path target = none ? path : behind_links;
+  const fs::path draft = is_device ? path : fs::path(fmt::format("{}.part-{}", target.string(), ::getpid()));
   const auto failed = [&](int error) {
     std::error_code ignored;
-    fs::remove(draft, ignored);
+    if (!is_device) fs::remove(draft, ignored);
     return fmt::format("cannot write {}: {}", path.string(), std::strerror(error));
   };
   std::FILE* file = std::fopen(draft.c_str(), "wb");
@@ -235,8 +241,10 @@ std::string write_chrome_trace(const std::vector<TraceFile>& traces, const fs::p
     if (trace.error.empty()) ProcessWriter(writer, trace, zero).write();
   }
   int error = writer.finish(figures_of(traces));
+  // Before it has its name, it is on the disk.
+  if (error == 0 && !is_device && ::fsync(::fileno(file)) != 0) error = errno;
   if (std::fclose(file) != 0 && error == 0) error = errno;
-  if (error == 0 && std::rename(draft.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0 && !is_device && std::rename(draft.c_str(), target.c_str()) != 0) error = errno;
   return error != 0 ? failed(error) : "";
 }
 

@@ -2,8 +2,12 @@
 
 import json
 import os
+import stat
 import subprocess
 import sys
+from pathlib import Path
+
+from trace_file import TraceFile
 
 PROGRAM = """
 import torch
@@ -232,3 +236,26 @@ print(start.elapsed_time(end))
     spans = {event["name"]: event for event in events if event["ph"] == "X" and event["cat"] == "kernel"}
     traced_ms = (spans["aten::exp"]["ts"] + spans["aten::exp"]["dur"] - spans["aten::relu"]["ts"]) / 1000
     assert abs(traced_ms - elapsed_ms) <= 0.05 * elapsed_ms
+
+
+def leave_trace(tmp_path) -> tuple[str, ...]:
+    """A program that leaves a trace without torch."""
+    TraceFile().step("train.py:9", 1, 1 << 20).write(tmp_path)
+    return ("--", "sh", "-c", f'cp "{tmp_path}/trace-4711.amt" "$ANYMPS_RUN/"')
+
+
+def test_a_device_is_written_to_and_stays_one(call, tmp_path):
+    answer = call("trace", "-o", "/dev/full", *leave_trace(tmp_path))
+    assert answer.returncode == 1
+    assert "cannot write /dev/full: No space left on device" in answer.stderr
+    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode) and not Path("/dev/full.part").exists()
+    answer = call("trace", "-o", "/dev/stdout", *leave_trace(tmp_path))
+    assert answer.returncode == 0 and "traceEvents" in json.loads(answer.stdout)
+
+
+def test_a_link_stays_one(call, tmp_path):
+    (tmp_path / "link.json").symlink_to(tmp_path / "there.json")
+    (tmp_path / "there.json").write_text("before")
+    assert call("trace", "-o", "link.json", *leave_trace(tmp_path)).returncode == 0
+    assert (tmp_path / "link.json").is_symlink()
+    assert "traceEvents" in json.loads((tmp_path / "there.json").read_text())
