@@ -146,6 +146,8 @@ Logbook::Logbook(const fs::path& path) : path_(path), database_(with_folder(path
     // A run that was told to be logged is on the disk, even if the power goes.
     database_.execute("PRAGMA synchronous = FULL");
     if (empty) make_tables(database_);
+  } catch (const DatabaseError& error) {
+    throw std::runtime_error(fmt::format("the logbook {} cannot be used: {}", path.string(), error.reason()));
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(fmt::format("the logbook {} cannot be used: {}", path.string(), error.what()));
   }

@@ -3,8 +3,8 @@
 #include <sqlite3.h>
 
 #include <chrono>
+#include <cstring>
 #include <exception>
-#include <stdexcept>
 #include <thread>
 
 namespace anymps::lab {
@@ -14,7 +14,16 @@ namespace {
 constexpr int kBusyPatienceMs = 20'000;
 constexpr int kPauseMs = 5;
 
-[[noreturn]] void fail(sqlite3* database) { throw std::runtime_error(sqlite3_errmsg(database)); }
+std::string reason_of(sqlite3* database) {
+  if (database == nullptr) return "out of memory";
+  const int why = sqlite3_system_errno(database);
+  return sqlite3_errmsg(database) + (why != 0 ? std::string(" (") + std::strerror(why) + ")" : "");
+}
+
+[[noreturn]] void fail(sqlite3* database) {
+  const char* file = sqlite3_db_filename(database, nullptr);
+  throw DatabaseError(file != nullptr ? file : "", reason_of(database));
+}
 
 }  // namespace
 
@@ -79,9 +88,7 @@ Database::Database(const std::filesystem::path& path) {
   const int result =
       sqlite3_open_v2(path.c_str(), &made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   handle_.reset(made);
-  if (result != SQLITE_OK) {
-    throw std::runtime_error(path.string() + ": " + (made != nullptr ? sqlite3_errmsg(made) : "out of memory"));
-  }
+  if (result != SQLITE_OK) throw DatabaseError(path.string(), reason_of(made));
   sqlite3_busy_timeout(made, kBusyPatienceMs);
 }
 

@@ -5,13 +5,26 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace anymps::lab {
+
+// What SQLite says, with the file's name before it and, where the system said why, with that behind it.
+class DatabaseError : public std::runtime_error {
+ public:
+  DatabaseError(const std::string& file, std::string reason)
+      : std::runtime_error(file + ": " + reason), reason_(std::move(reason)) {}
+  const std::string& reason() const { return reason_; }  // without the name
+
+ private:
+  std::string reason_;
+};
 
 class Statement {
  public:
@@ -23,7 +36,7 @@ class Statement {
   Statement& bind(double number);
   Statement& bind_null();
 
-  // Whether there is a row; runs the statement where it has none to give. Throws std::runtime_error.
+  // Whether there is a row; runs the statement where it has none to give. Throws DatabaseError.
   bool step();
   void run() {
     while (step()) {
@@ -46,7 +59,7 @@ class Statement {
 
 class Database {
  public:
-  // Made where there is none. Waits for others who write. Throws std::runtime_error with the file's name.
+  // Made where there is none. Waits for others who write. Throws DatabaseError, as all else here.
   explicit Database(const std::filesystem::path& path);
 
   Statement prepare(std::string_view text) { return {handle_.get(), text}; }
