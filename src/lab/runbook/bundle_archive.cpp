@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <stdexcept>
 #include <vector>
 
@@ -43,7 +44,8 @@ std::string complaint(archive* of) {
 
 }  // namespace
 
-TarWriter::TarWriter(const std::filesystem::path& path, Compression compression) : archive_(::archive_write_new()) {
+TarWriter::TarWriter(const std::filesystem::path& path, Compression compression)
+    : path_(path), archive_(::archive_write_new()) {
   // Names are bytes of UTF-8, whatever the locale is.
   if (archive_ == nullptr ||
       (compression == Compression::kZstd && ::archive_write_add_filter_zstd(archive_) != ARCHIVE_OK) ||
@@ -58,6 +60,13 @@ TarWriter::TarWriter(const std::filesystem::path& path, Compression compression)
 
 TarWriter::~TarWriter() { ::archive_write_free(archive_); }
 
+void TarWriter::fail() const {
+  // libarchive's own words are no more than "Write error".
+  const int why = ::archive_errno(archive_);
+  throw std::runtime_error(path_.string() + " cannot be written: " + complaint(archive_) +
+                           (why > 0 ? std::string(" (") + std::strerror(why) + ")" : ""));
+}
+
 void TarWriter::begin(const TarEntry& entry) {
   const std::unique_ptr<archive_entry, FreeEntry> header(::archive_entry_new());
   ::archive_entry_set_pathname(header.get(), entry.path.c_str());
@@ -67,19 +76,19 @@ void TarWriter::begin(const TarEntry& entry) {
   ::archive_entry_set_uid(header.get(), 0);
   ::archive_entry_set_gid(header.get(), 0);
   ::archive_entry_set_mtime(header.get(), entry.modified, 0);
-  if (::archive_write_header(archive_, header.get()) < ARCHIVE_WARN) throw std::runtime_error(complaint(archive_));
+  if (::archive_write_header(archive_, header.get()) < ARCHIVE_WARN) fail();
 }
 
 void TarWriter::put(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const la_ssize_t put = ::archive_write_data(archive_, bytes.data(), bytes.size());
-    if (put <= 0) throw std::runtime_error(complaint(archive_));
+    if (put <= 0) fail();
     bytes = bytes.subspan(static_cast<std::size_t>(put));
   }
 }
 
 void TarWriter::close() {
-  if (::archive_write_close(archive_) != ARCHIVE_OK) throw std::runtime_error(complaint(archive_));
+  if (::archive_write_close(archive_) != ARCHIVE_OK) fail();
 }
 
 // Two archives of libarchive: one takes the compression away and sees the file to its end, the other reads the tar that

@@ -37,6 +37,9 @@ class TarWriter {
   void close();
 
  private:
+  [[noreturn]] void fail() const;
+
+  std::filesystem::path path_;
   archive* archive_;
 };
 

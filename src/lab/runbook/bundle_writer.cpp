@@ -1,5 +1,6 @@
 #include "lab/runbook/bundle_writer.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,20 +62,37 @@ class NewFile {
   explicit NewFile(const fs::path& target) : target_(target) {
     pattern_ = (fs::absolute(target).parent_path() / ("." + target.filename().string() + ".XXXXXX")).string();
     const int file = ::mkstemp(pattern_.data());
-    if (file < 0) throw std::runtime_error(target.string() + " cannot be written: " + std::strerror(errno));
+    if (file < 0) fail(errno);
     const mode_t mask = ::umask(0);
     ::umask(mask);
-    ::fchmod(file, 0666 & ~mask);
+    const int problem = ::fchmod(file, 0666 & ~mask) == 0 ? 0 : errno;
     ::close(file);
+    if (problem != 0) {
+      ::unlink(pattern_.c_str());
+      fail(problem);
+    }
   }
   ~NewFile() { ::unlink(pattern_.c_str()); }
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
   const std::string& path() const { return pattern_; }
-  void take_place() { fs::rename(pattern_, target_); }
+  void bring_to_disk() const {
+    const int file = ::open(pattern_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) fail(errno);
+    const int problem = ::fsync(file) == 0 ? 0 : errno;
+    ::close(file);
+    if (problem != 0) fail(problem);
+  }
+  void take_place() const {
+    if (::rename(pattern_.c_str(), target_.c_str()) != 0) fail(errno);
+  }
 
  private:
+  [[noreturn]] void fail(int why) const {
+    throw std::runtime_error(target_.string() + " cannot be written: " + std::strerror(why));
+  }
+
   fs::path target_;
   std::string pattern_;
 };
@@ -82,7 +100,8 @@ class NewFile {
 }  // namespace
 
 WrittenBundle write_bundle(const fs::path& target, json manifest, std::vector<PackedFile> files, std::int64_t made,
-                           const BundleProgress& progress) {
+                           const BundleProgress& progress,
+                           const std::function<void(const WrittenBundle&)>& before_place) {
   NewFile made_beside(target);
   std::ranges::sort(files, {}, &PackedFile::path);
   std::vector<Contents> all;
@@ -138,8 +157,11 @@ WrittenBundle write_bundle(const fs::path& target, json manifest, std::vector<Pa
   tar.close();
   try {
     const Bundle read = read_bundle(fs::path(made_beside.path()));
+    WrittenBundle written{read.sha256, all.size(), total};
+    made_beside.bring_to_disk();
+    if (before_place) before_place(written);
     made_beside.take_place();
-    return {read.sha256, all.size(), total};
+    return written;
   } catch (const BundleError& error) {
     throw std::runtime_error(fmt::format("{} was not made: nobody could read it: {}", target.string(), error.what()));
   }

@@ -30,8 +30,10 @@ struct WrittenBundle {
 
 // Lists `files` in `manifest`, and writes both; `made` is the time that texts get. Complete, or not at all: an older
 // file of that name stays until the new one is read back whole. Throws std::runtime_error, also where a file changes
-// meanwhile.
+// meanwhile. `before_place` is called when all is on the disk and only the name is missing; where it throws, the older
+// file stays.
 WrittenBundle write_bundle(const std::filesystem::path& target, nlohmann::json manifest, std::vector<PackedFile> files,
-                           std::int64_t made, const BundleProgress& progress = {});
+                           std::int64_t made, const BundleProgress& progress = {},
+                           const std::function<void(const WrittenBundle&)>& before_place = {});
 
 }  // namespace anymps::lab

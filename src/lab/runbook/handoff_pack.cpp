@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
 
 #include "gpu/whole_file.h"
 #include "gpu/whole_number.h"
@@ -53,6 +56,41 @@ PackedFile profile_of(const std::string& profile, Session& session) {
   }
   return {fmt::format("profile/run-{}.json", run->id), {}, bundle_text(run->document)};
 }
+
+// The digest beside a bundle, which must not be that of another one: written before the bundle has its name, and put
+// back as it was where it does not get it.
+class DigestBeside {
+ public:
+  explicit DigestBeside(const std::string& bundle) : path_(bundle + ".sha256"), before_(gpu::read_whole(path_)) {}
+  ~DigestBeside() {
+    if (!written_ || put_back()) return;
+    std::error_code ignored;
+    fs::remove(path_, ignored);  // none is better than a wrong one
+  }
+  DigestBeside(const DigestBeside&) = delete;
+  DigestBeside& operator=(const DigestBeside&) = delete;
+
+  // As sha256sum reads it in the folder of the unpacked bundle.
+  void write(const std::string& sha256) {
+    gpu::write_whole(path_, fmt::format("{}  {}\n", sha256, kManifestName));
+    written_ = true;
+  }
+  void keep() { written_ = false; }
+
+ private:
+  bool put_back() const {
+    try {
+      if (before_) gpu::write_whole(path_, *before_);
+      return before_.has_value();
+    } catch (const std::runtime_error&) {
+      return false;
+    }
+  }
+
+  fs::path path_;
+  std::optional<std::string> before_;
+  bool written_ = false;
+};
 
 std::map<std::string, std::string> texts_in(const json& object) {
   std::map<std::string, std::string> texts;
@@ -140,13 +178,15 @@ json pack_handoff(const PackOptions& options, const SessionOptions& session_opti
                          {"variables", environment["variables"]},
                          {"data", data},
                          {"left_out", left_out}};
-  const WrittenBundle written =
-      write_bundle(options.bundle, manifest, std::move(files), made, [&](std::uint64_t done, std::uint64_t of) {
+  DigestBeside digest(options.bundle);
+  const WrittenBundle written = write_bundle(
+      options.bundle, manifest, std::move(files), made,
+      [&](std::uint64_t done, std::uint64_t of) {
         progress.at(0.5 + 0.5 * static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(of, 1)),
                     "packing");
-      });
-  // As sha256sum reads it in the folder of the unpacked bundle.
-  gpu::write_whole(options.bundle + ".sha256", fmt::format("{}  {}\n", written.sha256, kManifestName));
+      },
+      [&](const WrittenBundle& bundle) { digest.write(bundle.sha256); });
+  digest.keep();
   return {{"bundle", options.bundle},
           {"sha256", written.sha256},
           {"files", written.files},
