@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
+#include <optional>
 #include <span>
+#include <sstream>
 #include <stdexcept>
 
 #include "gpu/whole_file.h"
@@ -59,11 +63,20 @@ std::string chart_of(const std::vector<json>& lines, const char* field, const ch
   return lab::draw(chart);
 }
 
+// What cannot be read is not taken for nothing: the lines would be lost when the log is written anew.
+std::string text_before(const fs::path& path) {
+  if (!fs::exists(path)) return {};
+  errno = 0;
+  std::optional<std::string> text = gpu::read_whole(path);
+  if (!text) throw std::runtime_error(fmt::format("{}: it cannot be read: {}", path.string(), std::strerror(errno)));
+  return *std::move(text);
+}
+
 }  // namespace
 
 TrainingLog::TrainingLog(const fs::path& folder, std::uint64_t step) : folder_(folder) {
   std::string kept;
-  std::ifstream before(folder / "log.jsonl");
+  std::istringstream before(text_before(folder / "log.jsonl"));
   for (std::string text; std::getline(before, text);) {
     json line = lab::json_of(text);
     if (!line.is_object() || line.value("step", std::uint64_t{0}) > step) continue;
@@ -74,9 +87,16 @@ TrainingLog::TrainingLog(const fs::path& folder, std::uint64_t step) : folder_(f
 }
 
 void TrainingLog::add(const json& line) {
+  errno = 0;
   std::ofstream file(folder_ / "log.jsonl", std::ios::app);
   file << lab::json_line(line) << '\n';
-  if (!file.flush()) throw std::runtime_error((folder_ / "log.jsonl").string() + ": it cannot be written");
+  // A disk behind a network may tell at the end.
+  file.close();
+  if (!file) {
+    const int why = errno;
+    throw std::runtime_error(fmt::format("{}: it cannot be written: {}", (folder_ / "log.jsonl").string(),
+                                         std::strerror(why != 0 ? why : EIO)));
+  }
   lines_.push_back(line);
 }
 
