@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "lab/json_text.h"
+#include "superres/files/lmdb_pages.h"
 #include "superres/files/text_hash.h"
 
 namespace anymps::superres {
@@ -104,16 +105,23 @@ bool is_empty(const Transaction& transaction, unsigned database, const fs::path&
   return statistics.ms_entries == 0;
 }
 
-// Tells of a file that was cut short before it is read. LMDB need not write the very last pages that it counts, where
-// they became free again: of those, MappedFile tells.
-void check_length(MDB_env* environment, const fs::path& path) {
-  constexpr std::uint64_t kUnwritten = 16;
-  MDB_envinfo info{};
-  MDB_stat statistics{};
-  check(mdb_env_info(environment, &info), path);
-  check(mdb_env_stat(environment, &statistics), path);
-  if (fs::file_size(path) / statistics.ms_psize + kUnwritten < info.me_last_pgno + 1) {
-    throw StoreError(path.string() + ": it is cut short");
+// Of the state that is read; where a writer goes on meanwhile, of the next one.
+void check_state(MDB_env* environment, const fs::path& path, bool for_writing) {
+  constexpr int kMostStates = 100;
+  for (int i = 0; i < kMostStates; ++i) {
+    const Transaction held(environment, path, false);
+    if (check_pages(path, mdb_txn_id(held.handle()), for_writing)) return;
+  }
+  throw StoreError(path.string() + ": it changes too quickly to be read");
+}
+
+// With the name of the file.
+template <typename Work>
+void naming(const fs::path& path, const Work& work) {
+  try {
+    work();
+  } catch (const PagesError& error) {
+    throw StoreError(fmt::format("{}: {}", path.string(), error.what()));
   }
 }
 
@@ -128,6 +136,7 @@ void Store::Close::operator()(MDB_env* environment) const { mdb_env_close(enviro
 
 Store::Store(const fs::path& path, bool writable) : path_(path) {
   MDB_env* made = nullptr;
+  naming(path, [&] { check_first_pages(path); });
   check(mdb_env_create(&made), path);
   environment_.reset(made);
   check(mdb_env_set_mapsize(made, kMapBytes), path);
@@ -135,7 +144,7 @@ Store::Store(const fs::path& path, bool writable) : path_(path) {
   constexpr unsigned kFlags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD;
   check(mdb_env_open(made, path.c_str(), kFlags | (writable ? 0U : MDB_RDONLY), 0644), path);
   mapped_ = std::make_unique<MappedFile>(path);
-  check_length(made, path);
+  naming(path, [&] { check_state(made, path, writable); });
   Transaction transaction(made, path_, writable);
   check(mdb_dbi_open(transaction.handle(), nullptr, 0, &database_), path);
   if (const auto about = transaction.get(database_, kAboutKey)) {

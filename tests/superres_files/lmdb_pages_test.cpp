@@ -1,0 +1,120 @@
+#include "superres/files/lmdb_pages.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "scratch_folder.h"
+#include "superres/files/store.h"
+
+namespace anymps::superres {
+namespace {
+
+namespace fs = std::filesystem;
+
+const auto kPage = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+
+Pair pair_of(int side) {
+  Pair pair;
+  pair.high = {2 * side, 2 * side, 1, 8, {}};
+  pair.low = {side, side, 1, 8, {}};
+  pair.high.samples.assign(pair.high.count(), 7);
+  pair.low.samples.assign(pair.low.count(), 9);
+  return pair;
+}
+
+std::string bytes_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write(const fs::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+class LmdbPagesTest : public testing::Test {
+ protected:
+  // A tree of two levels, with large values and free pages.
+  void SetUp() override {
+    const nlohmann::json settings = {{"scale", 2}};
+    Store store = Store::append_to(path_, settings);
+    for (int i = 0; i < 60; ++i) {
+      store.add("picture-with-a-name-" + std::to_string(i), 1, {pair_of(i % 10 == 0 ? 40 : 4)});
+    }
+  }
+
+  // Everything that a reader does. What is wrong, or nothing.
+  std::optional<std::string> complaint() const {
+    try {
+      const Store store = Store::open(path_);
+      store.sources();
+      for (std::uint64_t i = 0; i < std::min<std::uint64_t>(store.size(), 100); ++i) {
+        try {
+          store.at(i);
+        } catch (const StoreError&) {
+          continue;
+        }
+      }
+    } catch (const StoreError& error) {
+      return error.what();
+    }
+    return std::nullopt;
+  }
+
+  ScratchFolder folder_;
+  fs::path path_ = folder_.path() / "pairs.lmdb";
+};
+
+TEST_F(LmdbPagesTest, AWholeDatabaseIsInOrder) {
+  EXPECT_EQ(complaint(), std::nullopt);
+  Store store = Store::append_to(path_, {{"scale", 2}});
+  store.add("one more", 1, {pair_of(4)});
+  EXPECT_EQ(store.size(), 61U);
+  EXPECT_EQ(Store::open(path_).size(), 61U);
+}
+
+TEST_F(LmdbPagesTest, APageThatLeadsNowhereIsTold) {
+  std::string bytes = bytes_of(path_);
+  // The numbers of nodes in all pages but the first two.
+  for (std::size_t page = 2; page < bytes.size() / kPage; ++page) bytes[page * kPage + 13] = '\x7f';
+  write(path_, bytes);
+  EXPECT_NE(complaint().value_or("").find("it is damaged"), std::string::npos);
+}
+
+// LMDB would read beyond its map or end the program for many of these.
+TEST_F(LmdbPagesTest, NoByteOfItsStructureEndsTheProgram) {
+  const std::string whole = bytes_of(path_);
+  for (std::size_t page = 0; page < whole.size() / kPage; ++page) {
+    for (std::size_t place = 0; place < 160; place += page < 2 ? 3 : 9) {
+      std::string bytes = whole;
+      bytes[page * kPage + place] = static_cast<char>(bytes[page * kPage + place] ^ 0xa5);
+      write(path_, bytes);
+      complaint();
+    }
+  }
+}
+
+TEST_F(LmdbPagesTest, NoByteOfItsStructureEndsAWriter) {
+  const std::string whole = bytes_of(path_);
+  for (std::size_t page = 0; page < whole.size() / kPage; ++page) {
+    for (std::size_t place = 3; place < 160; place += 13) {
+      std::string bytes = whole;
+      bytes[page * kPage + place] = '\xff';
+      write(path_, bytes);
+      try {
+        Store store = Store::append_to(path_, {{"scale", 2}});
+        store.add("one more", 1, {pair_of(40)});
+      } catch (const StoreError&) {
+        continue;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace anymps::superres
