@@ -37,7 +37,7 @@ export ANYMPS_MAKE_BEGAN := $(shell date +%s)
 endif
 say = @echo "== $(1) ($$(( $$(date +%s) - $(ANYMPS_MAKE_BEGAN) )) s so far)"
 
-.PHONY: help run test test-full test-clients build dev cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz fuzz-source fuzz-bundle fuzz-superres fuzz-kernels clean
+.PHONY: help run test test-full test-clients build dev cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz fuzz-source fuzz-bundle fuzz-superres fuzz-logbook fuzz-trace fuzz-lmdb fuzz-kernels faults kills clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -287,9 +287,37 @@ fuzz-superres: $(VENV)/.ready build/.debian-fuzz ## what anymps sr reads (weight
 	$(FUZZ_ENV) build/fuzz/fuzz/superres_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -print_final_stats=1 \
 	  -artifact_prefix=build/fuzz/superres-finding- build/fuzz/superres-corpus
 
+# What the lab and anymps sr keep on disk. The short form of each: FUZZ_SECONDS=10.
+define fuzz_kept
+$(configure_fuzz)
+cmake --build build/fuzz --target $(1)_fuzz
+$(VENV)/bin/python fuzz/lab_seeds.py $(1) build/fuzz/$(1)-seeds
+mkdir -p build/fuzz/$(1)-corpus
+$(FUZZ_ENV) build/fuzz/fuzz/$(1)_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=$(2) -print_final_stats=1 \
+  -artifact_prefix=build/fuzz/$(1)-finding- build/fuzz/$(1)-corpus build/fuzz/$(1)-seeds
+endef
+fuzz-logbook: $(VENV)/.ready build/.debian-fuzz ## rows of the logbook under libFuzzer, for FUZZ_SECONDS
+	$(call fuzz_kept,logbook,16384)
+
+fuzz-trace: $(VENV)/.ready build/.debian-fuzz ## traces, and what is made of them, under libFuzzer, for FUZZ_SECONDS
+	$(call fuzz_kept,trace,16384)
+
+fuzz-lmdb: $(VENV)/.ready build/.debian-fuzz ## databases of pairs under libFuzzer, for FUZZ_SECONDS
+	$(call fuzz_kept,lmdb,65536)
+
 fuzz-kernels: $(TESTS)/build.ninja ## KERNELS random kernels on all engines, from SEED on
 	cmake --build $(TESTS) --target kernel_fuzz
 	$(TESTS)/tests/kernel_fuzz --seed $(SEED) --count $(KERNELS)
+
+# How many failures `make faults` makes, and how often `make kills` kills each loop.
+FAULTS ?= 2000
+KILLS ?= 100
+faults: build/.installed ## FAULTS writes, opens, renames ... of the verbs fail, one at a time: nothing is left half
+	cmake --build $(RELEASE) --target fault_injection
+	$(VENV)/bin/python tests/faults/inject.py --count $(FAULTS) --jobs $(JOBS) --seed $(SEED) --verbose
+
+kills: build/.installed ## KILLS kills of log, sweep, sr pack, sr train and a loop of runs: nothing is lost
+	$(VENV)/bin/python tests/faults/kills.py --kills $(KILLS) --seed $(SEED)
 
 clean: ## remove what the build made, .venv excepted
 	rm -rf build
