@@ -189,7 +189,9 @@ std::string human_seconds(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.3g} µs", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
   if (seconds < 120) return fmt::format("{:.3g} s", seconds);
-  return fmt::format("{} min {:.0f} s", static_cast<int>(seconds / 60), seconds - 60 * static_cast<int>(seconds / 60));
+  // A damaged trace may claim more minutes than an int counts.
+  const double minutes = std::floor(seconds / 60);
+  return fmt::format("{:.0f} min {:.0f} s", minutes, seconds - 60 * minutes);
 }
 
 std::string command_text(const RunSummary& run) {

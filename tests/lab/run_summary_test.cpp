@@ -211,5 +211,11 @@ TEST(HumanBytes, UsesBinaryUnits) {
   EXPECT_EQ(human_bytes(~std::uint64_t{0}), "16.0 EiB");
 }
 
+// What a damaged trace claims.
+TEST(HumanSeconds, MoreMinutesThanAnIntCounts) {
+  EXPECT_EQ(human_seconds(150), "2 min 30 s");
+  EXPECT_EQ(human_seconds(60.0 * 200'859'867'000), "200859867000 min 0 s");
+}
+
 }  // namespace
 }  // namespace anymps::lab
