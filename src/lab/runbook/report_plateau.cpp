@@ -50,7 +50,8 @@ ChartSeries trend(const json& document, const ChartSeries& measured) {
   for (const double at : {first, x, last}) {
     ChartPoint point{at, y + *rise * (at - x)};
     if (low && high) {
-      const auto [below, above] = std::minmax(y + *low * (at - x), y + *high * (at - x));
+      // In braces it gives values; of two that pass it would give references.
+      const auto [below, above] = std::minmax({y + *low * (at - x), y + *high * (at - x)});
       point.low = std::max(0.0, below);
       point.high = std::max(0.0, above);
     }
