@@ -218,6 +218,7 @@ std::vector<json> Logbook::samples(std::int64_t run) {
   rows.bind(run);
   while (rows.step()) {
     json sample = parsed(rows.text(1));
+    if (!sample.is_object()) sample = json::object();  // a row without content
     sample["at"] = rows.text(0);
     all.push_back(std::move(sample));
   }
@@ -232,6 +233,7 @@ void Logbook::put_facts(std::int64_t run, const json& facts) {
     row.bind(run);
     if (row.step()) merged = parsed(row.text(0));
   }
+  if (!merged.is_object()) merged = json::object();
   merged.update(facts);
   database_.prepare("UPDATE runs SET facts = ? WHERE id = ?").bind(json_line(merged)).bind(run).run();
   transaction.commit();
