@@ -152,6 +152,7 @@ def test_validation_from_python(anymps, metal, library, monkeypatch):
         package.validate_metallib(metal.container({"scale": b"no bitcode"}))
 
 
+@pytest.mark.sliced
 def test_genuine_libraries_are_read(call, genuine_libraries):
     assert len(genuine_libraries) == 2
     for file in genuine_libraries if slices.whole() else genuine_libraries[:1]:
@@ -200,6 +201,7 @@ def test_verify_says_what_runs_many_lanes_at_once(call, library):
     assert found["median_compile_ratio"] > 0
 
 
+@pytest.mark.sliced
 def test_most_genuine_kernels_run_many_lanes_at_once(call, genuine_libraries):
     for file in genuine_libraries[:1]:
         found = json.loads(call("metal", "verify", "--simd", "--sample", "1/700", "--json", file, timeout=600).stdout)

@@ -98,7 +98,7 @@ def test_files_beside_the_source_and_in_folders(call, source, tmp_path):
 def test_a_limit_that_is_met_says_its_name(call, source):
     loops = "for (int n = 0; n < 40; ++n) for (int m = 0; m < 9; ++m) out[i] += sin(out[i] * n + m);\n"
     kernel = "kernel void k{}(device float* out, uint i [[thread_position_in_grid]]) {{ {} }}\n"
-    many = "".join(kernel.format(n, loops) for n in range(300))
+    many = "".join(kernel.format(n, loops) for n in range(3000))
     source.write_text("#include <metal_stdlib>\nusing namespace metal;\n" + many)
     answer = call("metal", "compile", "k.metal", ANYMPS_METAL_SECONDS="1")
     assert (answer.returncode, answer.stdout) == (2, "")

@@ -193,6 +193,7 @@ def test_what_cannot_be_run_is_said(call, tmp_path):
 
 
 @pytest.mark.skipif("ANYMPS_GENUINE_KERNELS" not in os.environ, reason="tools/genuine_kernels.py brings them")
+@pytest.mark.sliced
 def test_genuine_kernels_are_near(parity, small):
     status, document = parity("--genuine", os.environ["ANYMPS_GENUINE_KERNELS"], "--", small)
     assert status == 0
