@@ -6,7 +6,8 @@ import sys
 import time
 
 PROGRAM = """
-import sys, torch
+import signal, sys, torch
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs do not have
 x = torch.zeros(2, device="mps")
 library = torch.mps.compile_shader('''
     kernel void endless(volatile device float* o, uint i [[thread_position_in_grid]]) { while (o[i % 2] == 0) {} }

@@ -51,7 +51,8 @@ def running(anymps, environment, tmp_path):
                                 return status_of(child)
                 raise AssertionError("it ended")
             finally:
-                process.send_signal(signal.SIGINT)
+                for child in children_of(process.pid):
+                    os.kill(child, signal.SIGKILL)
 
     return look
 
