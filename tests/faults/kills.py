@@ -24,7 +24,8 @@ import time
 from pathlib import Path
 
 from inject import LIBRARY, Laboratory
-from scenarios import SWEPT, is_whole_weights, train_words, with_pairs, with_pictures, with_trace
+from scenarios import is_whole_weights, train_words, with_pairs, with_pictures, with_trace
+from scripts import SWEPT
 
 
 class Loop:

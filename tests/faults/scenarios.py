@@ -18,28 +18,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path += [str(HERE.parent / "cli"), str(HERE.parent / "superres")]
+sys.path += [str(HERE.parent / folder) for folder in ("cli", "superres", "runbook")]
 
 import report_documents as documents  # noqa: E402
+from scripts import SWEPT  # noqa: E402
 from trace_file import FALLBACK, TraceFile  # noqa: E402
 
 KERNEL = "kernel void add(device float* o, uint i [[thread_position_in_grid]]) { o[i] += 1; }\n"
 PROGRAM = "import sys\nprint('trained', sys.argv[1:])\n"
-# Quick, and without the device: what fails and is killed here is the lab.
-SWEPT = """
-import argparse, pathlib
-parser = argparse.ArgumentParser()
-parser.add_argument("--batch-size", type=int)
-batch = parser.parse_args().batch_size
-with open(pathlib.Path(__file__).with_name("runs.txt"), "a") as file:
-    file.write(f"{batch}\\n")
-import torch
-weight = torch.nn.Parameter(torch.zeros(8))
-optimizer = torch.optim.SGD([weight], lr=0.1)
-for _ in range(20):
-    (weight.sum() * batch).backward()
-    optimizer.step()
-"""
 LOGBOOK = "logbook.sqlite"
 OLD = "what was there before"
 # A full disk in SQLite's words, and in LMDB's.

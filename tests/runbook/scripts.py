@@ -31,3 +31,19 @@ SCRIPTS = (
     Script("hangs.py", ("--samples", "16", "--batch-size", "4", "--epochs", "10"), plateau=1, sweep=1, profile=1,
            decide=2, parity=2, outcome="undecided"),
 )  # fmt: skip
+
+# Not of examples/lab: quick, and without the device, where it is the lab that fails or is killed.
+SWEPT = """
+import argparse, pathlib
+parser = argparse.ArgumentParser()
+parser.add_argument("--batch-size", type=int)
+batch = parser.parse_args().batch_size
+with open(pathlib.Path(__file__).with_name("runs.txt"), "a") as file:
+    file.write(f"{batch}\\n")
+import torch
+weight = torch.nn.Parameter(torch.zeros(8))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+for _ in range(40):
+    (weight.sum() * batch).backward()
+    optimizer.step()
+"""

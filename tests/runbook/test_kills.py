@@ -9,36 +9,20 @@ import random
 import signal
 import sqlite3
 import subprocess
-import textwrap
 import time
 from pathlib import Path
 
 import pytest
 import slices
+from scripts import SWEPT
 
 KILLS = 50 if slices.whole() else 3
-
-# Quick, and without torch's device: what is killed here is the lab.
-SCRIPT = textwrap.dedent("""
-    import argparse, os, pathlib
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--batch-size", type=int)
-    batch = parser.parse_args().batch_size
-    with open(pathlib.Path(__file__).with_name("runs.txt"), "a") as file:
-        file.write(f"{batch}\\n")
-    import torch
-    weight = torch.nn.Parameter(torch.zeros(8))
-    optimizer = torch.optim.SGD([weight], lr=0.1)
-    for _ in range(40):
-        (weight.sum() * batch).backward()
-        optimizer.step()
-""")
 
 
 @pytest.fixture
 def script(tmp_path):
     path = tmp_path / "train.py"
-    path.write_text(SCRIPT)
+    path.write_text(SWEPT)
     return path
 
 
@@ -99,7 +83,7 @@ def test_a_sweep_that_is_killed_goes_on_where_it_was(lab, script):
 @pytest.mark.sliced
 def test_nothing_is_left_running_behind_a_killed_lab(lab, script):
     slow = script.with_name("slow.py")
-    slow.write_text(SCRIPT.replace("range(40)", "range(10**9)"))
+    slow.write_text(SWEPT.replace("range(40)", "range(10**9)"))
     words = [*lab.words("sweep", "--batch-arg", "--batch-size", "--steps", str(10**8)), "--", "python", str(slow)]
     process = subprocess.Popen(words, env=lab.environment | {"ANYMPS": "0"}, cwd=lab.folder, stderr=subprocess.DEVNULL)
     runs = lab.folder / "runs.txt"

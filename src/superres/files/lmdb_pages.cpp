@@ -87,13 +87,16 @@ Value at(const std::vector<char>& bytes, std::size_t place) {
 class File {
  public:
   explicit File(const std::filesystem::path& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (file_ < 0) fail();
     struct stat status{};
-    if (file_ < 0 || ::fstat(file_, &status) != 0) fail();
+    if (::fstat(file_, &status) != 0) {
+      const int why = errno;
+      ::close(file_);  // nobody else will: a constructor that throws has no destructor
+      throw PagesError(std::strerror(why));
+    }
     bytes_ = static_cast<std::uint64_t>(status.st_size);
   }
-  ~File() {
-    if (file_ >= 0) ::close(file_);
-  }
+  ~File() { ::close(file_); }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
@@ -111,11 +114,7 @@ class File {
   }
 
  private:
-  [[noreturn]] void fail() const {
-    const int why = errno;
-    if (file_ >= 0) ::close(file_);
-    throw PagesError(std::strerror(why));
-  }
+  [[noreturn]] static void fail() { throw PagesError(std::strerror(errno)); }
 
   int file_;
   std::uint64_t bytes_ = 0;
