@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -84,6 +85,20 @@ TEST_F(LmdbPagesTest, APageThatLeadsNowhereIsTold) {
   for (std::size_t page = 2; page < bytes.size() / kPage; ++page) bytes[page * kPage + 13] = '\x7f';
   write(path_, bytes);
   EXPECT_NE(complaint().value_or("").find("it is damaged"), std::string::npos);
+}
+
+// LMDB takes the number from the newer of its first two pages, and the state from the one that the number's parity
+// names.
+TEST_F(LmdbPagesTest, AStateUnderAnothersNumberIsTold) {
+  constexpr std::size_t kRoot = 128;
+  constexpr std::size_t kNumber = 144;
+  std::string bytes = bytes_of(path_);
+  const std::uint64_t odd = 1001;
+  const std::uint64_t nowhere = 4000;
+  std::memcpy(bytes.data() + kNumber, &odd, sizeof odd);
+  std::memcpy(bytes.data() + kPage + kRoot, &nowhere, sizeof nowhere);
+  write(path_, bytes);
+  EXPECT_NE(complaint().value_or("").find("its states are out of order"), std::string::npos);
 }
 
 // LMDB would read beyond its map or end the program for many of these.

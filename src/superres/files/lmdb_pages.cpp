@@ -138,6 +138,10 @@ std::array<Meta, 2> metas_of(const File& file) {
   const Meta first = meta_at(file, 0);
   const Meta second = meta_at(file, first.free.pad);
   if (second.free.pad != first.free.pad) damaged("its pages have two sizes");
+  // LMDB writes states in turn, and takes the one with the parity of its number; a new file has 0 in both.
+  if (first.transaction % 2 != 0 || (second.transaction % 2 == 0 && second.transaction != 0)) {
+    damaged("its states are out of order");
+  }
   return {first, second};
 }
 
@@ -268,14 +272,12 @@ void check_first_pages(const std::filesystem::path& path) {
 
 bool check_pages(const std::filesystem::path& path, std::uint64_t transaction, bool for_writing) {
   const File file(path);
-  for (const Meta& meta : metas_of(file)) {
-    if (meta.transaction != transaction) continue;
-    Walk walk(file, meta, for_writing);
-    walk.tree(meta.main, 0, false);
-    if (for_writing) walk.tree(meta.free, kIntegerKeys, true);
-    return true;
-  }
-  return false;
+  const Meta meta = metas_of(file)[transaction % 2];
+  if (meta.transaction != transaction) return false;
+  Walk walk(file, meta, for_writing);
+  walk.tree(meta.main, 0, false);
+  if (for_writing) walk.tree(meta.free, kIntegerKeys, true);
+  return true;
 }
 
 }  // namespace anymps::superres
