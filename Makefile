@@ -22,6 +22,8 @@ FUZZ_SECONDS ?= 600
 # How many programs `make fuzz-kernels` tries, and the first one's seed.
 KERNELS ?= 2000
 SEED ?= 1
+# How long `make stress` goes on.
+MINUTES ?= 30
 SOURCES := $(shell find src data cmake python examples/cpp -type f -not -name '*.pyc') CMakeLists.txt pyproject.toml
 
 export CCACHE_DIR ?= $(HOME)/.cache/ccache
@@ -37,7 +39,7 @@ export ANYMPS_MAKE_BEGAN := $(shell date +%s)
 endif
 say = @echo "== $(1) ($$(( $$(date +%s) - $(ANYMPS_MAKE_BEGAN) )) s so far)"
 
-.PHONY: help run test test-full test-clients build dev cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz fuzz-source fuzz-bundle fuzz-superres fuzz-logbook fuzz-trace fuzz-lmdb fuzz-kernels faults kills clean
+.PHONY: help run test test-full test-clients build dev cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz fuzz-source fuzz-bundle fuzz-superres fuzz-logbook fuzz-trace fuzz-lmdb fuzz-kernels fuzz-air fuzz-air-compiler faults kills stress clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -253,7 +255,7 @@ tsan-short: $(VENV)/.ready ## the same of the room where threads meet, src/gpu
 
 # New inputs go to build/fuzz/corpus, so that a later run begins where this one ended; a finding to build/fuzz/finding-*.
 define configure_fuzz
-cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_FUZZ=ON -DPython_EXECUTABLE=$(abspath $(VENV)/bin/python) \
+cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_FUZZ=ON -DANYMPS_BUILD_TESTS=ON -DPython_EXECUTABLE=$(abspath $(VENV)/bin/python) \
   -DANYMPS_SANITIZE=address,undefined,fuzzer-no-link >/dev/null
 endef
 FUZZ_ENV := $(ASAN) UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ANYMPS_CACHE=$(CURDIR)/build/fuzz/cache
@@ -309,12 +311,25 @@ fuzz-kernels: $(TESTS)/build.ninja ## KERNELS random kernels on all engines, fro
 	cmake --build $(TESTS) --target kernel_fuzz
 	$(TESTS)/tests/kernel_fuzz --seed $(SEED) --count $(KERNELS)
 
+run_air_fuzz = tests/air_fuzz --seconds $(FUZZ_SECONDS) --seed $(SEED) --keep build/air-findings
+fuzz-air: $(RELEASE)/build.ninja ## AIR that is changed at the level of IR, compiled and run in the sandbox, for FUZZ_SECONDS
+	cmake --build $(RELEASE) --target air_fuzz
+	$(RELEASE)/$(run_air_fuzz)
+
+fuzz-air-compiler: $(VENV)/.ready build/.debian-fuzz ## the same, compiled with sanitizers and not run
+	$(configure_fuzz)
+	cmake --build build/fuzz --target air_fuzz
+	$(FUZZ_ENV) build/fuzz/$(run_air_fuzz) --here
+
 # How many failures `make faults` makes, and how often `make kills` kills each loop.
 FAULTS ?= 2000
 KILLS ?= 100
 faults: build/.installed ## FAULTS writes, opens, renames ... of the verbs fail, one at a time: nothing is left half
 	cmake --build $(RELEASE) --target fault_injection
 	$(VENV)/bin/python tests/faults/inject.py --count $(FAULTS) --jobs $(JOBS) --seed $(SEED) --verbose
+
+stress: build/.installed ## MINUTES of threads, forks, compilers, a full device and signals, compared with the CPU
+	$(VENV)/bin/python tests/faults/stress.py --minutes $(MINUTES) --seed $(SEED)
 
 kills: build/.installed ## KILLS kills of log, sweep, sr pack, sr train and a loop of runs: nothing is lost
 	$(VENV)/bin/python tests/faults/kills.py --kills $(KILLS) --seed $(SEED)

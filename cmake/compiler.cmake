@@ -10,6 +10,10 @@ target_compile_definitions(anymps_compiler INTERFACE ANYMPS_VERSION="${PROJECT_V
 if(ANYMPS_SANITIZE)
   target_compile_options(anymps_compiler INTERFACE -fsanitize=${ANYMPS_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(anymps_compiler INTERFACE -fsanitize=${ANYMPS_SANITIZE})
+  if(ANYMPS_BUILD_FUZZ)
+    # Clang's checks of integers of 128 bits call what libgcc does not have.
+    target_link_options(anymps_compiler INTERFACE -rtlib=compiler-rt -unwindlib=libgcc)
+  endif()
 endif()
 
 # Links that take seconds with GNU's linker take tenths with this one. macOS has a linker of its own.

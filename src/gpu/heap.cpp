@@ -246,6 +246,17 @@ void Heap::release_cached() noexcept {
   }
 }
 
+// A class comes before the backing, as in allocate().
+void Heap::lock_all() noexcept {
+  for (std::size_t class_index = 0; class_index < kClasses; ++class_index) classes_[class_index].mutex.lock();
+  backing_mutex_.lock();
+}
+
+void Heap::unlock_all() noexcept {
+  backing_mutex_.unlock();
+  for (std::size_t class_index = 0; class_index < kClasses; ++class_index) classes_[class_index].mutex.unlock();
+}
+
 Heap::Usage Heap::usage() const noexcept {
   Usage usage;
   usage.live = live_.load(std::memory_order_relaxed);

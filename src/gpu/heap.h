@@ -65,6 +65,10 @@ class Heap {
   // Gives the pages of all cached blocks back to the system.
   void release_cached() noexcept;
 
+  // Around fork(), so that no thread is amid a change that a child would inherit: see Ledger.
+  void lock_all() noexcept;
+  void unlock_all() noexcept;
+
   Usage usage() const noexcept;
   std::size_t live_bytes() const noexcept { return live_.load(std::memory_order_relaxed); }
   void reset_peak() noexcept;

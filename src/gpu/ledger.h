@@ -76,6 +76,10 @@ class Ledger {
   // torch.mps.empty_cache()
   void release_cached();
 
+  // Around fork(): a child has the forking thread alone, and a lock that another held would stay locked for good.
+  void lock_all() noexcept { mutex_.lock(); }
+  void unlock_all() noexcept { mutex_.unlock(); }
+
   void set_high_watermark(double ratio);
   void set_low_watermark(double ratio);
   std::size_t high_limit() const { return high_limit_.load(std::memory_order_relaxed); }

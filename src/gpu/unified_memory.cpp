@@ -1,5 +1,7 @@
 #include "gpu/unified_memory.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -18,6 +20,28 @@ Ledger::Tell& process_tell() {
 }
 
 std::atomic<UnifiedMemory*> process_memory{nullptr};
+
+// Guarded by its own locks: another thread may make the memory between the two handlers.
+UnifiedMemory* locked_memory = nullptr;
+
+void lock_before_fork() noexcept {
+  UnifiedMemory* memory = UnifiedMemory::if_made();
+  if (memory == nullptr) return;
+  memory->ledger().lock_all();
+  memory->heap().lock_all();
+  locked_memory = memory;
+}
+
+void unlock_after_fork() noexcept {
+  UnifiedMemory* memory = std::exchange(locked_memory, nullptr);
+  if (memory == nullptr) return;
+  memory->heap().unlock_all();
+  memory->ledger().unlock_all();
+}
+
+// When the library is loaded, not with the memory: what is registered first is locked last, behind those who wait for
+// threads that may allocate.
+[[maybe_unused]] const int kForkHandlers = ::pthread_atfork(&lock_before_fork, &unlock_after_fork, &unlock_after_fork);
 
 double number_from_environment(const char* name, double otherwise) {
   const char* text = std::getenv(name);

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "forked_child.h"
 #include "memory_samples.h"
 
 namespace anymps::gpu {
@@ -261,6 +262,31 @@ TEST(UnifiedMemory, ThreadsTakeFreeAndEmptyAtOnce) {
   EXPECT_EQ(ledger.allocated_bytes(), 0U);
   EXPECT_EQ(ledger.reserved_bytes(), 0U);
   EXPECT_EQ(heap.usage().allocations, heap.usage().frees);
+}
+
+// A child whose parent's threads were amid an allocation when it was forked.
+TEST(UnifiedMemory, AForkedChildAllocates) {
+  if (!kForksAmongBusyThreads) GTEST_SKIP() << "the sanitizer's own locks do not bear it";
+  UnifiedMemory& memory = UnifiedMemory::instance();
+  const auto take_and_free = [&memory](std::size_t bytes) { memory.free(memory.allocate(bytes)); };
+  std::atomic<bool> ends = false;
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      while (!ends) take_and_free(1000 << t);
+    });
+  }
+  int well = 0;
+  constexpr int kForks = 200;
+  for (int i = 0; i < kForks && well == i; ++i) {
+    well += holds_in_child([&] {
+      for (std::size_t t = 0; t < 4; ++t) take_and_free(1000 << t);
+      return true;
+    });
+  }
+  ends = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(well, kForks);
 }
 
 }  // namespace

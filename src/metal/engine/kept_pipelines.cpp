@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "gpu/executor.h"
+#include "gpu/fork_generation.h"
 #include "metal/engine/background.h"
 #include "metal/engine/progress_line.h"
 
@@ -31,7 +33,8 @@ struct KeptPipelines::State : std::enable_shared_from_this<State> {
     Stage stage = Stage::kOpen;
     bool asked = false;
     bool given = false;
-    Engine engine = nullptr;  // by which it is to be made, or was
+    Engine engine = nullptr;       // by which it is to be made, or was
+    std::uint32_t generation = 0;  // of the process that makes it: in a forked child nobody else goes on with it
     std::shared_ptr<Pipeline> pipeline;
     std::exception_ptr failure;
   };
@@ -59,7 +62,7 @@ struct KeptPipelines::State : std::enable_shared_from_this<State> {
       run_ahead(engine, lock);
     }
     for (;;) {
-      if (entry.stage == Stage::kBeingMade) {
+      if (entry.stage == Stage::kBeingMade && entry.generation == gpu::fork_generation()) {
         ProgressLine::instance().show();
         changed.wait_for(lock, kLook);
       } else if (entry.stage == Stage::kMade && (entry.given || entry.engine == engine)) {
@@ -83,6 +86,7 @@ struct KeptPipelines::State : std::enable_shared_from_this<State> {
     if (entry.stage != Stage::kExpected) ProgressLine::instance().begin();
     entry.stage = Stage::kBeingMade;
     entry.engine = engine;
+    entry.generation = gpu::fork_generation();
     lock.unlock();
     std::shared_ptr<Pipeline> made;
     std::exception_ptr failure;
