@@ -48,7 +48,9 @@ WAYS = {
     "chmod": [("EIO", "once")],
 }
 # What may lie beside the files of a verb after a failure.
-BESIDE = re.compile(rf"{OUTPUT}$|logbook\.sqlite-(wal|shm|journal)$|.*\.lmdb-lock$|cache(/|$)|tmp$|run$|kept(/|$)")
+BESIDE = re.compile(
+    rf"{OUTPUT}$|logbook\.sqlite-(wal|shm|journal)$|logbook\.sqlite\.runs(/|$)|.*\.lmdb-lock$|cache(/|$)|tmp$|run$|kept(/|$)"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,10 +224,14 @@ def plan(benches: list[Bench], chance: random.Random) -> list[Fault]:
     """The first way of every call of every scenario, then the others, each part in an order by chance."""
     first, more = [], []
     for bench in benches:
+        parts = {True: [], False: []}
         for call, ways in WAYS.items():
             for way, (error, how) in enumerate(ways):
                 faults = [Fault(bench.scenario.name, call, error, how, n) for n in range(1, bench.counts[call] + 1)]
-                (more if way else first).extend(faults)
+                parts[way == 0].extend(faults)
+        most = bench.scenario.most
+        first += parts[True] if most is None else chance.sample(parts[True], min(most, len(parts[True])))
+        more += parts[False] if most is None else []
     for part in (first, more):
         chance.shuffle(part)
     return first + more

@@ -49,6 +49,7 @@ class Scenario:
     # there, each says whether that is whole.
     between: dict[str, Callable[[object, object], bool]] = dataclasses.field(default_factory=dict)
     heavy: bool = False
+    most: int | None = None  # failures, where one takes long
     status: int | None = 0  # of a call in which nothing fails; None: whatever it is
     measures: bool = False  # so that it never prints the same twice
     variables: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -164,7 +165,7 @@ def logbook(folder: Path) -> State:
 
 def is_whole_logbook(_: object, found: object) -> bool:
     """A run under way may be there without its end, with those of its parts that were finished."""
-    return found is None or (isinstance(found, tuple) and all(run[4] for run in found[1]))
+    return found is None or (isinstance(found, tuple) and all(run[-1] for run in found[1]))
 
 
 def joined(*parts: Callable[[Path], State]) -> Callable[[Path], State]:
@@ -230,6 +231,53 @@ def with_cache(tools: Tools) -> None:
 
 def with_sweep(tools: Tools) -> None:
     (tools.given / "sweep.py").write_text(SWEPT)
+
+
+CAPTURED = """
+import sys, torch
+kernel = torch.mps.compile_shader(open(sys.argv[1]).read()).add
+with torch.mps.profiler.metal_capture(sys.argv[2]):
+    kernel(torch.zeros(4, device="mps"))
+"""
+
+
+def with_capture(tools: Tools) -> None:
+    with_kernel()(tools)
+    words = [sys.executable, "-c", CAPTURED, tools.given / "add.metal", "step"]
+    environment = tools.environment | {"MTL_CAPTURE_ENABLED": "1"}
+    subprocess.run(words, env=environment, cwd=tools.given, check=True, timeout=300)
+    (captured,) = tools.given.glob("*.gputrace")
+    captured.rename(tools.given / "step.gputrace")
+    shutil.rmtree(tools.folder / "cache", ignore_errors=True)
+
+
+def logbook_of_measurements(folder: Path) -> State:
+    """A verdict on times is another one now and then."""
+    found = logbook(folder)[LOGBOOK]
+    return {LOGBOOK: (found[0], tuple((*run[:2], *run[3:]) for run in found[1])) if isinstance(found, tuple) else found}
+
+
+def measured(verb: str, words: str) -> Scenario:
+    """A verb of the runbook on a script of a few steps, which leaves a row in the logbook."""
+    return Scenario(
+        verb, [*split(f"{verb} {words} --json --quiet -- {{python}}"), "{given}/sweep.py", "--batch-size", "2"],
+        with_sweep, logbook_of_measurements, tolerated=r"logbook|tmp", again=(), heavy=True, measures=True, most=20,
+        between={LOGBOOK: is_whole_logbook}, variables={"ANYMPS": "0"},
+    )  # fmt: skip
+
+
+COMPARED = """
+import os, torch
+model = torch.nn.Linear(4, 4).to(os.environ["DEVICE"])
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(4):
+    model(torch.ones(2, 4, device=os.environ["DEVICE"])).sum().backward()
+    optimizer.step()
+"""
+
+
+def with_compared(tools: Tools) -> None:
+    (tools.given / "compared.py").write_text(COMPARED)
 
 
 def with_program(*names: str) -> Callable[[Tools], None]:
@@ -444,6 +492,20 @@ def all_scenarios(tools_of: Callable[[Path], Tools]) -> list[Scenario]:
             ],
             with_sweep, logbook, tolerated=r"logbook|tmp", between={LOGBOOK: is_whole_logbook}, again=(), heavy=True,
             measures=True, variables={"ANYMPS": "0"},
+        ),
+        Scenario(
+            "replay", ["replay", "{given}/step.gputrace", "--json"], with_capture, nothing, tolerated=r"cache|tmp",
+        ),
+        measured("plateau", "--epochs 3 --epoch-steps 3 --no-sites --threshold 1000"),
+        measured("profile", "--steps 5 --warm-up 1 --input-limit 1 --waits-limit 1000 --fallback-limit 1"),
+        Scenario(
+            "parity",
+            [
+                *split("parity --devices cpu,mps --device-env DEVICE --steps 2 --table t.tsv --update --json --quiet"),
+                *split("-- {python} {given}/compared.py"),
+            ],
+            with_compared, joined(logbook, files("t.tsv")), tolerated=r"logbook|tmp|cache", again=(), heavy=True,
+            measures=True, most=20, between={LOGBOOK: is_whole_logbook},
         ),
         Scenario("sr verify", ["sr", "verify", "{given}/pairs.lmdb", "--quiet"], with_pairs, nothing, heavy=True),
         Scenario(

@@ -219,3 +219,22 @@ def test_a_native_device_is_asked_for_its_memory(recorder):
     assert {step["drv"] for step in events(main, "step")} == {5000}
     assert len(events(main, "epoch")) == 3
     assert result.stdout.split() == ["synchronize", "empty_cache"] * 3
+
+
+def test_lines_that_a_full_disk_took_are_told(tmp_path):
+    from anymps._lab.lines import Lines
+
+    lines = Lines(str(tmp_path))
+    lines.open()
+    lines.event("first")
+    whole, lines.file = lines.file, os.open("/dev/full", os.O_WRONLY)
+    lines.event("second")
+    os.close(lines.file)
+    lines.file = whole
+    lines.event("third")
+    lines.event("fourth")
+    os.close(whole)
+    text = (tmp_path / f"{os.getpid()}.jsonl").read_text()
+    events = [json.loads(line) for line in text.splitlines() if line]
+    assert [event["e"] for event in events] == ["first", "lost", "third", "fourth"]
+    assert events[1]["why"] == "No space left on device"

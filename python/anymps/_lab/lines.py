@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import json
 import os
 import sys
@@ -36,6 +36,7 @@ class Lines:
         self.folder = folder
         self.pid = 0
         self.file = -1
+        self.lost = ""  # why the last line could not be written
 
     def open(self) -> None:
         if self.file >= 0:
@@ -45,9 +46,15 @@ class Lines:
         self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
     def write(self, line: str) -> None:
-        # A full disk must not end the user's training.
-        with contextlib.suppress(OSError):
-            os.write(self.file, line.encode(errors="replace") + b"\n")
+        data = line.encode(errors="replace") + b"\n"
+        if self.lost:
+            data = b"\n" + json.dumps({"e": "lost", "why": self.lost}).encode() + b"\n" + data
+        # A full disk must not end the user's training. Who reads the lines is told with the next one.
+        try:
+            written = os.write(self.file, data)
+            self.lost = "" if written == len(data) else os.strerror(errno.ENOSPC)
+        except OSError as error:
+            self.lost = error.strerror or str(error)
 
     def event(self, kind: str, /, **fields: Any) -> None:
         self.write(json.dumps({"e": kind, "t": time.monotonic_ns(), **fields}, default=str))

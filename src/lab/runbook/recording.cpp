@@ -1,9 +1,14 @@
 #include "lab/runbook/recording.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
+#include <stdexcept>
 #include <string_view>
 
 #include "lab/file_text.h"
@@ -25,6 +30,11 @@ RecordedRound round_of(const json& event) {
   return {static_cast<double>(whole_number_in(event, "ns")) * kNanosecond, whole_number_in(event, "n"),
           flag_in(event, "counts")};
 }
+
+// The process could not write some of its lines.
+struct LostLines : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 using Take = void (*)(RecordedProcess& process, const json& event);
 
@@ -90,6 +100,7 @@ const std::map<std::string, Take, std::less<>>& takers() {
          (begins ? process.window_begin_ns : process.window_end_ns) = whole_number_in(event, "t");
          (begins ? process.window_begin_step : process.window_end_step) = whole_number_in(event, "step");
        }},
+      {"lost", [](RecordedProcess&, const json& event) { throw LostLines(text_member(event, "why")); }},
       {"end", [](RecordedProcess& process, const json& event) { process.ended = text_member(event, "why"); }},
   };
   return all;
@@ -98,11 +109,18 @@ const std::map<std::string, Take, std::less<>>& takers() {
 RecordedProcess read_process(const fs::path& path) {
   RecordedProcess process;
   std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    const json event = json_of(line);
-    if (!event.is_object()) continue;
-    const auto taker = takers().find(text_member(event, "e"));
-    if (taker != takers().end()) taker->second(process, event);
+  try {
+    for (std::string line; std::getline(file, line);) {
+      const json event = json_of(line);
+      if (!event.is_object()) continue;
+      const auto taker = takers().find(text_member(event, "e"));
+      if (taker != takers().end()) taker->second(process, event);
+    }
+  } catch (const LostLines& lost) {
+    throw std::runtime_error(fmt::format("{}: the script's record lacks lines: {}", path.string(), lost.what()));
+  }
+  if (file.bad() || !file.is_open()) {
+    throw std::runtime_error(fmt::format("{}: {}", path.string(), std::strerror(errno)));
   }
   process.stacks = file_text(fs::path(path).replace_extension(".stacks"));
   process.values_path = fs::path(path).replace_extension(".values");

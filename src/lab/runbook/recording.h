@@ -99,6 +99,7 @@ struct Recording {
   const RecordedProcess* main() const;
 };
 
+// Throws std::runtime_error where a file cannot be read, or where the script could not write all of its lines.
 Recording read_recording(const std::filesystem::path& folder);
 
 // What the logbook keeps of a recording, by the names that docs/logbook.md lists.
