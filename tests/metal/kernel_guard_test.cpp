@@ -10,6 +10,8 @@
 
 #include "air_text.h"
 #include "metal/engine/compiler.h"
+#include "metal/frontend/program.h"
+#include "metal/interpret/interpreter.h"
 #include "metal/pipeline.h"
 #include "source_runner.h"
 
@@ -135,8 +137,8 @@ constexpr const char* kEndlessBarrier = R"(
   kernel void k(volatile device int* o, uint i [[thread_position_in_grid]]) {
     while (o[i % 2] == 0) metal::threadgroup_barrier(metal::mem_flags::mem_device); })";
 
-[[noreturn]] void run_beyond_the_limit(const char* source, bool validate) {
-  ::setenv("ANYMPS_KERNEL_SECONDS", "0.2", 1);
+[[noreturn]] void run_beyond_the_limit(const char* source, bool validate, const char* seconds = "0.2") {
+  ::setenv("ANYMPS_KERNEL_SECONDS", seconds, 1);
   std::vector<int> out(2);
   const SourceRun how{.options = {}, .lowering = {.validate = validate}, .threadgroup_bytes = {}};
   std::fputs(error_of([&] { run_source(source, "k", {out.data()}, kMany, how); }).c_str(), stderr);
@@ -150,6 +152,42 @@ TEST_F(KernelGuardDeathTest, TheTimeLimit) {
                   "k: it ran for more than 0.2 s, which ANYMPS_KERNEL_SECONDS allows");
     }
   }
+}
+
+TEST_F(KernelGuardDeathTest, ATimeLimitThatIsNone) {
+  for (const char* seconds : {"soon", "2s", "0", "-1"}) {
+    EXPECT_EXIT(run_beyond_the_limit(kEndless, false, seconds), ::testing::ExitedWithCode(3),
+                std::string("ANYMPS_KERNEL_SECONDS takes a number above 0, not ") + seconds);
+  }
+}
+
+void interpret(const char* source, const char* kernel, int* buffer) {
+  const std::vector<std::byte> air = frontend::Program(source, {}).air_of(kernel);
+  FunctionEntry function;
+  function.name = kernel;
+  function.bitcode = air;
+  Launch launch;
+  launch.buffers[0] = buffer;
+  interpret::make_interpreter(function, {})->launch(launch, {64, 1, 1}, {64, 1, 1});
+}
+
+[[noreturn]] void interpret_beyond_the_limit(const char* source) {
+  ::setenv("ANYMPS_KERNEL_SECONDS", "0.2", 1);
+  std::vector<int> out(2);
+  std::fputs(error_of([&] { interpret(source, "k", out.data()); }).c_str(), stderr);
+  std::exit(3);
+}
+
+TEST_F(KernelGuardDeathTest, TheTimeLimitOfTheInterpreter) {
+  for (const char* source : {kEndless, kEndlessBarrier}) {
+    EXPECT_EXIT(interpret_beyond_the_limit(source), ::testing::ExitedWithCode(3),
+                "k: it ran for more than 0.2 s, which ANYMPS_KERNEL_SECONDS allows");
+  }
+}
+
+TEST(KernelGuard, RecursionInTheInterpreter) {
+  std::vector<int> out(64);
+  EXPECT_EQ(error_of([&] { interpret(kRecursion, "k", out.data()); }), "k: it calls itself without end");
 }
 
 void interrupt_after(int milliseconds) {

@@ -112,11 +112,13 @@ extern "C" void on_fault(int signal, siginfo_t* information, void* context) {
   // The instruction is run again, and what was there before this handler has the signal.
 }
 
+Ending ending_of(Stop stop) { return stop == Stop::kInterrupted ? Ending::kInterrupted : Ending::kTimeLimit; }
+
 // A function that the kernel called is not left half-way: the signal comes again.
 extern "C" void on_stop(int signal, siginfo_t* information, void* context) {
   if (running != nullptr && in_kernel_code(context)) {
     const Stop stop = WatchedRun::stop();
-    if (stop != Stop::kNone) leave(stop == Stop::kInterrupted ? Ending::kInterrupted : Ending::kTimeLimit);
+    if (stop != Stop::kNone) leave(ending_of(stop));
   }
   if ((stop_before.sa_flags & SA_SIGINFO) != 0) {
     stop_before.sa_sigaction(signal, information, context);
@@ -224,6 +226,10 @@ void throw_unless_done(const std::string& kernel, Ending ending) {
                         "(00000002:kIOGPUCommandBufferCallbackErrorTimeout)");
     }
   }
+}
+
+void throw_if_stopped(const std::string& kernel) {
+  if (const Stop stop = WatchedRun::stop(); stop != Stop::kNone) throw_unless_done(kernel, ending_of(stop));
 }
 
 }  // namespace anymps::metal::engine

@@ -28,4 +28,7 @@ Ending run_guarded(const std::string& kernel, CodeRange code, llvm::function_ref
 // Throws KernelError for each Ending but kDone.
 void throw_unless_done(const std::string& kernel, Ending ending);
 
+// For code that is not generated: throws KernelError where this thread's WatchedRun is to end.
+void throw_if_stopped(const std::string& kernel);
+
 }  // namespace anymps::metal::engine

@@ -9,9 +9,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "metal/engine/compiler.h"
 
 namespace anymps::metal::engine {
 namespace {
@@ -181,6 +184,7 @@ void Watch::look_on() {
 }  // namespace
 
 WatchedRun::WatchedRun() {
+  kernel_seconds();  // throws here, where a caller hears of it, and not in the thread that watches
   static thread_local Runner runner;
   if (!watching.load(std::memory_order_relaxed)) [[unlikely]]
     Watch::instance().start();
@@ -201,7 +205,13 @@ Stop WatchedRun::stop() {
 double kernel_seconds() {
   static const double seconds = [] {
     const char* text = std::getenv("ANYMPS_KERNEL_SECONDS");
-    return text == nullptr ? 0 : std::strtod(text, nullptr);
+    if (text == nullptr || *text == '\0') return 0.0;
+    char* end = nullptr;
+    const double value = std::strtod(text, &end);
+    if (*end != '\0' || !(value > 0)) {
+      throw KernelError(std::string("ANYMPS_KERNEL_SECONDS takes a number above 0, not ") + text);
+    }
+    return value;
   }();
   return seconds;
 }

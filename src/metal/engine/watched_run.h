@@ -17,6 +17,7 @@ inline constexpr int kStopSignal = SIGURG;
 // ANYMPS_KERNEL_SECONDS sets one. A run is noticed within half a second.
 class WatchedRun {
  public:
+  // Throws KernelError where ANYMPS_KERNEL_SECONDS is no number above 0.
   WatchedRun();
   ~WatchedRun();
   WatchedRun(const WatchedRun&) = delete;
@@ -26,7 +27,7 @@ class WatchedRun {
   static Stop stop();
 };
 
-// The limit in seconds; 0 for none.
+// The limit in seconds; 0 for none. Throws as WatchedRun() does.
 double kernel_seconds();
 
 }  // namespace anymps::metal::engine

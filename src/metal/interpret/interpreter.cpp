@@ -9,6 +9,7 @@
 
 #include "metal/engine/compiler.h"
 #include "metal/engine/flush_denormals.h"
+#include "metal/engine/watched_run.h"
 #include "metal/interpret/machine.h"
 #include "metal/interpret/memory.h"
 #include "metal/interpret/translate.h"
@@ -98,6 +99,7 @@ class InterpretedPipeline final : public Pipeline {
     // The threadgroup's memory is there once.
     const std::lock_guard lock(mutex_);
     const engine::FlushDenormals flush(signature_.denorms_disabled);
+    const engine::WatchedRun watched;
     threadgroup_arguments_.clear();
     for (const std::size_t bytes : launch.threadgroup_bytes) threadgroup_arguments_.emplace_back(bytes);
     Place place{.grid = threads, .full = group, .group = {}, .size = {}, .groups = {}, .index = 0};
@@ -122,7 +124,7 @@ class InterpretedPipeline final : public Pipeline {
       if (function == nullptr) continue;
       std::vector<Simdgroup> alone(1);
       alone[0].begin(translator_.function(*function), 1);
-      run_threadgroup(alone);
+      run_threadgroup(function->getName().str(), alone);
     }
   }
 
@@ -141,7 +143,7 @@ class InterpretedPipeline final : public Pipeline {
         for (const Argument& argument : signature_.arguments) give(lanes, lane, argument, launch, place);
       });
     }
-    run_threadgroup(simdgroups_);
+    run_threadgroup(kernel_.name, simdgroups_);
   }
 
   void give(const Lanes& lanes, unsigned lane, const Argument& argument, const Launch& launch, const Place& place) {

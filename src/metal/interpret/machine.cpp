@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "metal/engine/compiler.h"
+#include "metal/engine/kernel_guard.h"
 #include "metal/interpret/memory.h"
 
 namespace anymps::metal::interpret {
@@ -11,6 +12,8 @@ namespace {
 // Simdgroups take turns, block by block: they are never far apart, as on a GPU, and one may wait for what another
 // writes.
 constexpr unsigned kBlocksPerTurn = 1;
+// Calls within calls: a GPU's compiler would have refused far fewer.
+constexpr std::size_t kDeepest = 1000;
 
 void make_room(std::unique_ptr<std::byte[]>& bytes, std::size_t& size, std::size_t wanted) {
   if (wanted <= size) return;
@@ -31,6 +34,7 @@ Lanes Simdgroup::arguments() {
 }
 
 void Simdgroup::enter(const Function& function, Mask lanes) {
+  if (depth_ == kDeepest) throw engine::KernelError(frames_.front()->function->name + ": it calls itself without end");
   if (depth_ == frames_.size()) frames_.push_back(std::make_unique<Frame>());
   Frame& frame = *frames_[depth_++];
   frame.function = &function;
@@ -136,9 +140,10 @@ void Simdgroup::leave_block(Frame& frame) {
   });
 }
 
-void run_threadgroup(std::vector<Simdgroup>& simdgroups) {
+void run_threadgroup(const std::string& kernel, std::vector<Simdgroup>& simdgroups) {
   std::vector<Simdgroup::State> states(simdgroups.size(), Simdgroup::State::kRunning);
   for (bool ended = false; !ended;) {
+    engine::throw_if_stopped(kernel);
     bool waiting = true;
     ended = true;
     for (std::size_t i = 0; i < simdgroups.size(); ++i) {
