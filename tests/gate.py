@@ -18,10 +18,12 @@ from __future__ import annotations
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import dataclasses
 import functools
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -35,6 +37,11 @@ RECORDS = ROOT / "build" / "gate.jsonl"
 BUDGETS = HERE / "budgets.tsv"
 # What a suite may take of memory: the largest simulate a Mac whose memory is touched.
 SHARE_BYTES = 4 << 30
+# What hangs is ended after so many seconds. Slow machines take a tenth of it.
+MOST_OF_A_PROCESS = 600
+MOST_OF_A_SUITE = 3000
+
+running: set[int] = set()
 
 
 def rows_of(table: Path) -> list[list[str]]:
@@ -108,12 +115,37 @@ def cpp_processes(program: Path, each: bool, env: dict[str, str]) -> list[list[s
     return list(groups.values())
 
 
+def run_limited(command: list[str], seconds: float, env: dict[str, str]) -> tuple[int, str]:
+    """The status and what was printed. What hangs is ended, with all that it started."""
+    process = subprocess.Popen(
+        command, env=env, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace", start_new_session=True,
+    )  # fmt: skip
+    running.add(process.pid)
+    try:
+        printed, _ = process.communicate(timeout=seconds)
+        return process.returncode, printed
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return -signal.SIGKILL, f"{process.communicate()[0]}\nit did not end within {seconds:.0f} s"
+    finally:
+        running.discard(process.pid)
+
+
+def end_all(number: int, _frame) -> None:
+    """Ctrl-C reaches no process of another session."""
+    for process in list(running):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process, signal.SIGKILL)
+    os._exit(128 + number)
+
+
 def run_cpp_process(program: Path, env: dict[str, str], tests: list[str]) -> tuple[list, str]:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [str(program), "--gtest_brief=1", f"--gtest_output=xml:{report}", "--gtest_filter=" + ":".join(tests)]
         began = time.monotonic()
-        done = subprocess.run(command, env=env, capture_output=True, text=True, errors="replace", check=False)
+        status, printed = run_limited(command, MOST_OF_A_PROCESS, env)
         if report.exists():
             cases = [(f"{suite}.{name}", *rest) for suite, name, *rest in cases_of(report)]
         else:
@@ -121,8 +153,8 @@ def run_cpp_process(program: Path, env: dict[str, str], tests: list[str]) -> tup
             cases = [
                 (tests[0] if len(tests) == 1 else f"{tests[0]} or a later one", time.monotonic() - began, "failed")
             ]
-        failed = done.returncode != 0 or any(outcome == "failed" for *_, outcome in cases)
-        return cases, f"{done.stdout}{done.stderr}\nstatus {done.returncode}: {' '.join(command)}" if failed else ""
+        failed = status != 0 or any(outcome == "failed" for *_, outcome in cases)
+        return cases, f"{printed}\nstatus {status}: {' '.join(command)}" if failed else ""
 
 
 def run_cpp(folder: Path, each: bool, jobs: int, prefix: str = "cpp") -> bool:
@@ -159,15 +191,12 @@ def run_suite(suite: str, share: int) -> tuple[Record, int, str]:
         # Threads that wait for each other on a core that is busy take longer than one thread.
         if share > 1:
             env["OMP_NUM_THREADS"] = "1"
-        done = subprocess.run(
-            command, env=env, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace", check=False,
-        )  # fmt: skip
+        status, printed = run_limited(command, MOST_OF_A_SUITE, env)
         record = Record(suite)
         if report.exists():
             for file, name, seconds, outcome in cases_of(report):
                 record.add(f"{file.removeprefix('tests.').replace('.', '/')}::{name}", seconds, outcome)
-        return record, done.returncode, done.stdout
+        return record, status, printed
 
 
 def run_python(suites: list[str], jobs: int) -> bool:
@@ -279,6 +308,8 @@ def main() -> int:
     if options.verb == "step":
         options.command = options.command[1:] if options.command[:1] == ["--"] else options.command
         return step(options)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end_all)
     good = True
     if options.verb == "cpp":
         good = run_cpp(options.folder, options.each, options.jobs, options.prefix)
