@@ -1,5 +1,6 @@
 #include "lab/runbook/logbook.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <stdexcept>
 
+#include "lab/runbook/finished_run.h"
 #include "lab/runbook/test_folder.h"
 
 namespace anymps::lab {
@@ -187,6 +189,19 @@ TEST(Logbook, NotesAreKeptByKind) {
   ASSERT_EQ(logbook.notes("rejected").size(), 1U);
   EXPECT_EQ(logbook.notes("rejected")[0].why, "no faster");
   EXPECT_EQ(logbook.notes("rejected")[0].run, 3);
+}
+
+TEST(Logbook, ARowOfAnotherKindIsReadAsOneWithoutADocument) {
+  const TestFolder folder;
+  const auto path = folder.path() / "logbook.sqlite";
+  Logbook logbook(path);
+  const std::int64_t run = logbook.begin("sweep", "key", {"python"});
+  for (const char* text : {"[1]", "\"sweep\"", "7", "{", "null"}) {
+    Database(path).execute(
+        fmt::format("UPDATE runs SET state = 'done', facts = '{0}', document = '{0}'", text).c_str());
+    EXPECT_TRUE(logbook.run(run)->document.is_null()) << text;
+    EXPECT_EQ(finished(*logbook.run(run)).verb(), "sweep") << text;
+  }
 }
 
 TEST(Logbook, ATransactionThatIsNotCommittedIsUndone) {
