@@ -141,6 +141,9 @@ Recording read_recording(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() == ".jsonl") recording.processes.push_back(read_process(entry.path()));
   }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw std::runtime_error(fmt::format("{}: {}", folder.string(), error.message()));
+  }
   std::ranges::sort(recording.processes, [](const RecordedProcess& left, const RecordedProcess& right) {
     return std::pair(!left.is_main, left.pid) < std::pair(!right.is_main, right.pid);
   });

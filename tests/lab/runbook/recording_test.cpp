@@ -34,12 +34,14 @@ TEST(Recording, LinesThatCouldNotBeWrittenAreTold) {
 
 TEST(Recording, AFileThatCannotBeReadIsTold) {
   const TestFolder folder;
+  EXPECT_EQ(complaint_about(folder.path() / "none"), "");
   const auto path = folder.path() / "1.jsonl";
   std::filesystem::create_directory(path);
   EXPECT_EQ(complaint_about(folder.path()), path.string() + ": Is a directory");
   std::filesystem::remove(path);
   std::ofstream(path) << kStep << "\n";
   EXPECT_EQ(complaint_about(folder.path()), "");
+  EXPECT_EQ(complaint_about(path), path.string() + ": Not a directory");
 }
 
 }  // namespace
