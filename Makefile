@@ -17,7 +17,7 @@ DEBIAN_LINT := clang-format-19 clang-tidy-19
 # The browser that reports are opened in.
 DEBIAN_TEST := chromium
 DEBIAN_FUZZ := clang-19
-# How long `make fuzz` looks.
+# How long a fuzzer looks.
 FUZZ_SECONDS ?= 600
 # How many programs `make fuzz-kernels` tries, and the first one's seed.
 KERNELS ?= 2000
@@ -39,11 +39,11 @@ export ANYMPS_MAKE_BEGAN := $(shell date +%s)
 endif
 say = @echo "== $(1) ($$(( $$(date +%s) - $(ANYMPS_MAKE_BEGAN) )) s so far)"
 
-.PHONY: help run test test-full test-clients build dev cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz fuzz-source fuzz-bundle fuzz-superres fuzz-logbook fuzz-trace fuzz-lmdb fuzz-kernels fuzz-air fuzz-air-compiler faults kills stress clean
+.PHONY: help run test test-full test-clients build dev cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz-all fuzz-metallib fuzz-source fuzz-bundle fuzz-superres fuzz-logbook fuzz-trace fuzz-lmdb fuzz-kernels fuzz-air fuzz-air-compiler faults kills stress clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
 
 # Installs those of the Debian packages $(1) that are missing, so that a machine that has them needs no root.
 define install_missing
@@ -260,66 +260,79 @@ cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DANYMPS_WITH_
 endef
 FUZZ_ENV := $(ASAN) UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ANYMPS_CACHE=$(CURDIR)/build/fuzz/cache
 
-fuzz: build/.debian build/.debian-fuzz ## the reader of Metal libraries under libFuzzer, for FUZZ_SECONDS
-	$(configure_fuzz)
-	cmake --build build/fuzz --target metallib_fuzz metallib_seeds
-	mkdir -p build/fuzz/corpus
-	$(FUZZ_ENV) build/fuzz/fuzz/metallib_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -print_final_stats=1 \
-	  -artifact_prefix=build/fuzz/finding- build/fuzz/corpus build/fuzz/fuzz/seeds
+# `make fuzz-NAME` builds a fuzzer and runs it, `make fuzz-all` builds all and runs as many at a time as there are cores.
+# The targets that only run are named run-fuzz-NAME.
+FUZZERS := metallib source bundle superres logbook trace lmdb air-compiler
+FUZZ_TARGETS := metallib_fuzz metallib_seeds metal_source_fuzz bundle_fuzz bundle_seeds superres_fuzz logbook_fuzz \
+  trace_fuzz lmdb_fuzz air_fuzz
+define build_fuzzers
+$(configure_fuzz)
+cmake --build build/fuzz --target $(1)
+endef
+# $(1): the program, $(2): what it is called in the names of files, $(3): options and folders of seeds.
+define run_fuzzer
+mkdir -p build/fuzz/$(2)-corpus
+$(FUZZ_ENV) build/fuzz/fuzz/$(1) -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 \
+  -artifact_prefix=build/fuzz/$(2)-finding- $(3)
+endef
 
-fuzz-source: build/.debian build/.debian-fuzz ## the compiler of Metal source under libFuzzer, for FUZZ_SECONDS
-	$(configure_fuzz)
-	cmake --build build/fuzz --target metal_source_fuzz
-	mkdir -p build/fuzz/source-corpus
-	$(FUZZ_ENV) build/fuzz/fuzz/metal_source_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=60 -rss_limit_mb=4096 \
-	  -dict=fuzz/metal.dict -print_final_stats=1 -artifact_prefix=build/fuzz/source-finding- build/fuzz/source-corpus \
-	  tests/metal/wrong_programs
+fuzz-metallib: $(VENV)/.ready build/.debian-fuzz ## the reader of Metal libraries under libFuzzer, for FUZZ_SECONDS
+	$(call build_fuzzers,metallib_fuzz metallib_seeds)
+	$(MAKE) run-fuzz-metallib
+run-fuzz-metallib:
+	$(call run_fuzzer,metallib_fuzz,metallib,-max_len=4096 build/fuzz/metallib-corpus build/fuzz/fuzz/seeds)
 
-fuzz-bundle: build/.debian build/.debian-fuzz ## the reader of handoff bundles under libFuzzer, for FUZZ_SECONDS
-	$(configure_fuzz)
-	cmake --build build/fuzz --target bundle_fuzz bundle_seeds
-	mkdir -p build/fuzz/bundle-corpus
-	$(FUZZ_ENV) build/fuzz/fuzz/bundle_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -print_final_stats=1 \
-	  -artifact_prefix=build/fuzz/bundle-finding- build/fuzz/bundle-corpus build/fuzz/fuzz/bundle-seeds
+fuzz-source: $(VENV)/.ready build/.debian-fuzz ## the compiler of Metal source under libFuzzer, for FUZZ_SECONDS
+	$(call build_fuzzers,metal_source_fuzz)
+	$(MAKE) run-fuzz-source
+run-fuzz-source:
+	$(call run_fuzzer,metal_source_fuzz,source,-max_len=4096 -timeout=60 -rss_limit_mb=4096 -dict=fuzz/metal.dict \
+	  build/fuzz/source-corpus tests/metal/wrong_programs)
+
+fuzz-bundle: $(VENV)/.ready build/.debian-fuzz ## the reader of handoff bundles under libFuzzer, for FUZZ_SECONDS
+	$(call build_fuzzers,bundle_fuzz bundle_seeds)
+	$(MAKE) run-fuzz-bundle
+run-fuzz-bundle:
+	$(call run_fuzzer,bundle_fuzz,bundle,-max_len=16384 build/fuzz/bundle-corpus build/fuzz/fuzz/bundle-seeds)
 
 fuzz-superres: $(VENV)/.ready build/.debian-fuzz ## what anymps sr reads (weights, pictures, records) under libFuzzer, for FUZZ_SECONDS
-	$(configure_fuzz)
-	cmake --build build/fuzz --target superres_fuzz
+	$(call build_fuzzers,superres_fuzz)
+	$(MAKE) run-fuzz-superres
+run-fuzz-superres:
 	$(VENV)/bin/python fuzz/superres_seeds.py build/fuzz/superres-corpus
-	$(FUZZ_ENV) build/fuzz/fuzz/superres_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -print_final_stats=1 \
-	  -artifact_prefix=build/fuzz/superres-finding- build/fuzz/superres-corpus
+	$(call run_fuzzer,superres_fuzz,superres,-max_len=16384 build/fuzz/superres-corpus)
 
-# What the lab and anymps sr keep on disk. The short form of each: FUZZ_SECONDS=10.
-define fuzz_kept
-$(configure_fuzz)
-cmake --build build/fuzz --target $(1)_fuzz
-$(VENV)/bin/python fuzz/lab_seeds.py $(1) build/fuzz/$(1)-seeds
-mkdir -p build/fuzz/$(1)-corpus
-$(FUZZ_ENV) build/fuzz/fuzz/$(1)_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=$(2) -print_final_stats=1 \
-  -artifact_prefix=build/fuzz/$(1)-finding- build/fuzz/$(1)-corpus build/fuzz/$(1)-seeds
-endef
+# What the lab and anymps sr keep on disk.
 fuzz-logbook: $(VENV)/.ready build/.debian-fuzz ## rows of the logbook under libFuzzer, for FUZZ_SECONDS
-	$(call fuzz_kept,logbook,16384)
-
 fuzz-trace: $(VENV)/.ready build/.debian-fuzz ## traces, and what is made of them, under libFuzzer, for FUZZ_SECONDS
-	$(call fuzz_kept,trace,16384)
-
 fuzz-lmdb: $(VENV)/.ready build/.debian-fuzz ## databases of pairs under libFuzzer, for FUZZ_SECONDS
-	$(call fuzz_kept,lmdb,65536)
+fuzz-logbook fuzz-trace fuzz-lmdb: fuzz-%:
+	$(call build_fuzzers,$*_fuzz)
+	$(MAKE) run-fuzz-$*
+run-fuzz-logbook run-fuzz-trace: LENGTH := 16384
+run-fuzz-lmdb: LENGTH := 65536
+run-fuzz-logbook run-fuzz-trace run-fuzz-lmdb: run-fuzz-%:
+	$(VENV)/bin/python fuzz/lab_seeds.py $* build/fuzz/$*-seeds
+	$(call run_fuzzer,$*_fuzz,$*,-max_len=$(LENGTH) build/fuzz/$*-corpus build/fuzz/$*-seeds)
+
+run_air_fuzz = tests/air_fuzz --seconds $(FUZZ_SECONDS) --seed $(SEED) --keep build/air-findings
+fuzz-air-compiler: $(VENV)/.ready build/.debian-fuzz ## AIR that is changed at the level of IR, compiled with sanitizers, for FUZZ_SECONDS
+	$(call build_fuzzers,air_fuzz)
+	$(MAKE) run-fuzz-air-compiler
+run-fuzz-air-compiler:
+	$(FUZZ_ENV) build/fuzz/$(run_air_fuzz) --here
+
+fuzz-air: $(RELEASE)/build.ninja ## the same, compiled and run in the sandbox
+	cmake --build $(RELEASE) --target air_fuzz
+	$(RELEASE)/$(run_air_fuzz)
+
+fuzz-all: $(VENV)/.ready build/.debian-fuzz ## all fuzzers with sanitizers, each for FUZZ_SECONDS
+	$(call build_fuzzers,$(FUZZ_TARGETS))
+	$(MAKE) -j$(JOBS) --output-sync=target $(FUZZERS:%=run-fuzz-%)
 
 fuzz-kernels: $(TESTS)/build.ninja ## KERNELS random kernels on all engines, from SEED on
 	cmake --build $(TESTS) --target kernel_fuzz
 	$(TESTS)/tests/kernel_fuzz --seed $(SEED) --count $(KERNELS)
-
-run_air_fuzz = tests/air_fuzz --seconds $(FUZZ_SECONDS) --seed $(SEED) --keep build/air-findings
-fuzz-air: $(RELEASE)/build.ninja ## AIR that is changed at the level of IR, compiled and run in the sandbox, for FUZZ_SECONDS
-	cmake --build $(RELEASE) --target air_fuzz
-	$(RELEASE)/$(run_air_fuzz)
-
-fuzz-air-compiler: $(VENV)/.ready build/.debian-fuzz ## the same, compiled with sanitizers and not run
-	$(configure_fuzz)
-	cmake --build build/fuzz --target air_fuzz
-	$(FUZZ_ENV) build/fuzz/$(run_air_fuzz) --here
 
 # How many failures `make faults` makes, and how often `make kills` kills each loop.
 FAULTS ?= 2000
