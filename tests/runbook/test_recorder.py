@@ -238,3 +238,19 @@ def test_lines_that_a_full_disk_took_are_told(tmp_path):
     events = [json.loads(line) for line in text.splitlines() if line]
     assert [event["e"] for event in events] == ["first", "lost", "third", "fourth"]
     assert events[1]["why"] == "No space left on device"
+
+
+def test_a_record_that_cannot_be_opened_at_first_is_told(tmp_path):
+    from anymps._lab.lines import Lines
+
+    folder = tmp_path / "later"
+    lines = Lines(str(folder))
+    lines.open()
+    lines.event("first")
+    folder.mkdir()
+    lines.event("second")
+    os.close(lines.file)
+    text = (folder / f"{os.getpid()}.jsonl").read_text()
+    events = [json.loads(line) for line in text.splitlines() if line]
+    assert [event["e"] for event in events] == ["lost", "second"]
+    assert events[0]["why"] == "No such file or directory"

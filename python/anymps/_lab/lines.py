@@ -41,11 +41,19 @@ class Lines:
     def open(self) -> None:
         if self.file >= 0:
             os.close(self.file)
+        self.file = -1
         self.pid = os.getpid()
         path = os.path.join(self.folder, f"{self.pid}.jsonl")
-        self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:  # the next line tries again, and tells
+            self.lost = error.strerror or str(error)
 
     def write(self, line: str) -> None:
+        if self.file < 0:
+            self.open()
+            if self.file < 0:
+                return
         data = line.encode(errors="replace") + b"\n"
         if self.lost:
             data = b"\n" + json.dumps({"e": "lost", "why": self.lost}).encode() + b"\n" + data
