@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "gpu/sha256.h"
+#include "gpu/whole_file.h"
 #include "metal/air/argument_access.h"
 #include "metal/door.h"
 #include "metal/json_text.h"
@@ -34,7 +35,8 @@ void write_file(const fs::path& file, std::span<const std::byte> bytes) {
   errno = 0;
   std::ofstream stream(file, std::ios::binary);
   stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!stream.flush()) cannot_write(file);
+  stream.close();
+  if (!stream) cannot_write(file);
 }
 
 std::string hash_of(std::span<const std::byte> bytes) { return gpu::hex_of(gpu::Sha256().update(bytes).finish()); }
@@ -154,6 +156,9 @@ class FolderCapture final : public Capture {
     }
     about_["operators"] = std::move(ran);
     about_["launches"] = static_cast<std::int64_t>(count_);
+    errno = 0;
+    launches_.close();
+    if (!launches_) cannot_write(folder_ / format::kLaunches);
     write_about(true);
   }
 
@@ -161,7 +166,7 @@ class FolderCapture final : public Capture {
   void write_about(bool complete) {
     about_["complete"] = complete;
     const std::string text = json_text(json::Object(about_)) + "\n";
-    write_file(folder_ / format::kAbout, std::as_bytes(std::span(text)));
+    gpu::write_whole(folder_ / format::kAbout, text);
   }
 
   void write_line(json::Object line) {
@@ -174,7 +179,8 @@ class FolderCapture final : public Capture {
   std::string keep(const Memory& memory) {
     const std::span<const std::byte> bytes(memory.base, memory.bytes);
     std::string hash = hash_of(bytes);
-    if (kept_.insert(hash).second) write_file(folder_ / format::kBuffers / (hash + ".bin"), bytes);
+    if (!kept_.contains(hash)) write_file(folder_ / format::kBuffers / (hash + ".bin"), bytes);
+    kept_.insert(hash);  // not before it is there: a later launch may have more luck
     return hash;
   }
 
