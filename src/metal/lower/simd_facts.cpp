@@ -10,6 +10,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
 #include <llvm/IR/PassInstrumentation.h>
+#include <llvm/Support/MathExtras.h>
 
 #include "metal/lower/bodies.h"
 
@@ -55,6 +56,14 @@ bool is_integer_or_pointer(const llvm::Type* type) {
   return type->isPointerTy() || (type->isIntegerTy() && !type->isIntegerTy(1) && type->getIntegerBitWidth() <= 64);
 }
 
+// Beyond it a value counts as varying: so none of what is computed with steps overflows.
+constexpr std::int64_t kMostTimes = std::int64_t{1} << 31U;
+
+bool is_of_use(const Step& step) { return -kMostTimes <= step.times && step.times <= kMostTimes; }
+
+// False where it is too large.
+bool scale(Step& step, std::int64_t by) { return !llvm::MulOverflow(step.times, by, step.times) && is_of_use(step); }
+
 // The sum of two steps, where it can be said.
 bool add(Step& left, const Step& right, bool minus = false) {
   if (right.times == 0) return true;
@@ -65,7 +74,7 @@ bool add(Step& left, const Step& right, bool minus = false) {
   }
   if (left.by != right.by || left.widened != right.widened) return false;
   left.times += minus ? -right.times : right.times;
-  return true;
+  return is_of_use(left);
 }
 
 }  // namespace
@@ -403,8 +412,7 @@ Shape Facts::transfer(const Instruction& instruction, Checks& checks) const {
       const llvm::Value* factor = instruction.getOperand(first ? 1 : 0);
       if (!first) step = other;
       if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(factor)) {
-        step.times *= constant->getSExtValue();
-        return {Kind::kAffine, step};
+        return scale(step, constant->getSExtValue()) ? Shape{Kind::kAffine, step} : varying;
       }
       if (step.by != nullptr) return varying;
       step.by = factor;
@@ -413,8 +421,7 @@ Shape Facts::transfer(const Instruction& instruction, Checks& checks) const {
     case Instruction::Shl: {
       const auto* by = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
       if (by == nullptr || by->getZExtValue() > 31 || !operand(instruction.getOperand(0), step, checks)) return varying;
-      step.times *= std::int64_t{1} << by->getZExtValue();
-      return {Kind::kAffine, step};
+      return scale(step, std::int64_t{1} << by->getZExtValue()) ? Shape{Kind::kAffine, step} : varying;
     }
     case Instruction::And: {
       const auto* low = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
@@ -481,8 +488,7 @@ Shape Facts::transfer_address(const llvm::GetElementPtrInst& address, Checks& ch
     // A narrow index is widened with its sign, and may wrap there.
     if (!operand(index, more, checks)) return {Kind::kVarying, {}};
     if (more.times != 0 && !index->getType()->isIntegerTy(64)) return {Kind::kVarying, {}};
-    more.times *= times.getSExtValue();
-    if (!add(step, more)) return {Kind::kVarying, {}};
+    if (!scale(more, times.getSExtValue()) || !add(step, more)) return {Kind::kVarying, {}};
   }
   return {Kind::kAffine, step};
 }
