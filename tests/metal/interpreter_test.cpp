@@ -1273,6 +1273,13 @@ TEST(Interpreter, RefusesWhatItDoesNotKnow) {
       interpreter_refusal(
           over_uints("  %d = uitofp i32 %x to double\n  %y = fptoui double %d to i32\n  br label %end\n"), buffers),
       "k: a value of type double is not known here");
+  for (const char* type : {"<8 x i1>", "{ i32, <3 x i1> }", "[2 x <8 x i1>]"}) {
+    EXPECT_EQ(interpreter_refusal(
+                  over_uints("  %y = add i32 %x, 1\n  br label %end\n",
+                             std::string("@bits = internal addrspace(2) constant ") + type + " zeroinitializer"),
+                  buffers),
+              "k: a vector of bits in memory is not known here");
+  }
   const AirText fine = over_uints("  %y = add i32 %x, 1\n  br label %end\n");
   EXPECT_EQ(interpreter_refusal(fine, {}), "k: a thread reads or writes through null");
   EXPECT_EQ(interpreter_refusal(fine, buffers, {2000, 1, 1}), "k: a threadgroup of 2000 threads; it takes 1 to 1024");

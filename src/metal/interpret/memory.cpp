@@ -26,6 +26,12 @@ std::string type_text(const llvm::Type& type) {
   return text;
 }
 
+// In memory LLVM packs its bits, which values here do not.
+bool has_bit_vector(const llvm::Type* type) {
+  if (const auto* vector = llvm::dyn_cast<llvm::VectorType>(type)) return vector->getElementType()->isIntegerTy(1);
+  return std::ranges::any_of(type->subtypes(), [](const llvm::Type* part) { return has_bit_vector(part); });
+}
+
 }  // namespace
 
 AlignedBytes::AlignedBytes(std::size_t size)
@@ -40,6 +46,7 @@ ModuleMemory::ModuleMemory(const llvm::Module& module, const Signature& signatur
     : layout_(module.getDataLayout()), kernel_(signature.kernel) {
   for (const llvm::GlobalVariable& global : module.globals()) {
     if (global.getName().starts_with("llvm.")) continue;
+    if (has_bit_vector(global.getValueType())) refuse("a vector of bits in memory is not known here");
     globals_.emplace(&global, AlignedBytes(size_of(global.getValueType())));
   }
   for (const auto& [global, bytes] : globals_) {
@@ -77,6 +84,7 @@ Shape ModuleMemory::shape_of(const llvm::Type* type) const {
     if (type->isIntegerTy(bits)) return {Kind::kInteger, bits, bits / 8, 1};
   }
   if (type->isStructTy() || type->isArrayTy()) {
+    if (has_bit_vector(type)) refuse("a vector of bits in memory is not known here");
     return {Kind::kAggregate, 0, static_cast<unsigned>(size_of(type)), 1};
   }
   refuse("a value of type " + type_text(*type) + " is not known here");
