@@ -217,6 +217,7 @@ lint: build/.debian-lint $(VENV)/.ready ## format and lint checks, changing noth
 	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'fuzz/*.h' 'fuzz/*.cpp' 'examples/*.cpp' | xargs clang-format-19 --dry-run -Werror
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/python -m pytest -q -rs -p no:cacheprovider tests/cli/test_page_assets.py
 
 format: build/.debian-lint $(VENV)/.ready ## put all files into the house's format
 	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'fuzz/*.h' 'fuzz/*.cpp' 'examples/*.cpp' | xargs clang-format-19 -i
@@ -254,9 +255,11 @@ tsan-short: $(VENV)/.ready ## the same of the room where threads meet, src/gpu
 	$(call run_tsan,gpu_tests)
 
 # New inputs go to build/fuzz/corpus, so that a later run begins where this one ended; a finding to build/fuzz/finding-*.
+# Without precompiled headers: Clang writes the folder into them, so that no other checkout finds anything in the cache.
+# With the checks of asan-short, for the same reason as there.
 define configure_fuzz
 cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DANYMPS_WITH_BACKEND=OFF -DANYMPS_BUILD_FUZZ=ON -DANYMPS_BUILD_TESTS=ON -DPython_EXECUTABLE=$(abspath $(VENV)/bin/python) \
-  -DANYMPS_SANITIZE=address,undefined,fuzzer-no-link >/dev/null
+  -DANYMPS_SANITIZE=$(SHORT_CHECKS),fuzzer-no-link -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null
 endef
 FUZZ_ENV := $(ASAN) UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ANYMPS_CACHE=$(CURDIR)/build/fuzz/cache
 

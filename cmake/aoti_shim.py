@@ -2,7 +2,7 @@
 wheel's c_shim_mps.h declares, as the wheel's own torchgen defines it.
 
 On a Mac each calls the device's kernel by name (at::mps::OPERATOR). There is no such function here: ours go through the
-dispatcher, past everything that a call by name does not pass either (src/backend/aoti_operators.h).
+dispatcher, past everything that a call by name does not pass either (src/backend/aoti/aoti_operators.h).
 """
 
 import pathlib
@@ -20,9 +20,9 @@ from torchgen.gen_aoti_c_shim import (
 )
 from torchgen.model import NativeFunction
 
-HEAD = """#include "backend/aoti_operators.h"
+HEAD = """#include "backend/aoti/aoti_operators.h"
 
-using namespace anymps::backend;
+using namespace anymps::backend::aoti;
 using namespace torch::aot_inductor;
 """
 BODY = "AOTI_TORCH_CONVERT_EXCEPTION_TO_ERROR_CODE({"

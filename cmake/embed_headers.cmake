@@ -1,4 +1,4 @@
-# Writes the files of FOLDER into OUT, a C++ file that defines anymps::metal::frontend::standard_headers().
+# Writes the files of FOLDER into OUT, a C++ file that defines anymps::metal::frontend::lex::standard_headers().
 file(GLOB_RECURSE files ${FOLDER}/*)
 set(entries "")
 foreach(file IN LISTS files)
@@ -15,9 +15,9 @@ foreach(file IN LISTS files)
   endwhile()
   string(APPEND entries "    {\"${name}\", ${parts}},\n")
 endforeach()
-file(WRITE ${OUT} "#include \"metal/frontend/standard_headers.h\"
+file(WRITE ${OUT} "#include \"metal/frontend/lex/standard_headers.h\"
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::lex {
 namespace {
 constexpr StandardHeader kHeaders[] = {
 ${entries}};
@@ -25,5 +25,5 @@ ${entries}};
 
 std::span<const StandardHeader> standard_headers() { return kHeaders; }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::lex
 ")

@@ -30,12 +30,12 @@
 #include <vector>
 
 #include "kernel_buffers.h"
-#include "metal/engine/choice.h"
 #include "metal/engine/compiler.h"
 #include "metal/frontend/program.h"
-#include "metal/pipeline.h"
+#include "metal/pipeline/pipeline.h"
 #include "metal/sandbox/box.h"
 #include "metal/sandbox/boxed_pipeline.h"
+#include "metal/select/engine_selection.h"
 #include "random.h"
 #include "random_kernel.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "lab/runbook/bundle_reader.h"
+#include "lab/runbook/handoff/bundle_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace anymps::lab;

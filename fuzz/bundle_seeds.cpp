@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "lab/runbook/bundle_reader.h"
-#include "lab/runbook/bundle_writer.h"
+#include "lab/runbook/handoff/bundle_reader.h"
+#include "lab/runbook/handoff/bundle_writer.h"
 
 int main(int count, char** words) {
   using namespace anymps::lab;

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "gpu/float16.h"
+#include "gpu/support/float16.h"
 #include "random.h"
 
 namespace anymps::fuzz {
@@ -52,7 +52,8 @@ std::uint64_t random_integer(Random& random) {
 
 std::uint64_t random_element(Element element, Random& random) {
   if (element == Element::kFloat) return std::bit_cast<std::uint32_t>(random_real(random));
-  if (element == Element::kHalf) return std::bit_cast<std::uint16_t>(static_cast<gpu::float16>(random_real(random)));
+  if (element == Element::kHalf)
+    return std::bit_cast<std::uint16_t>(static_cast<gpu::support::float16>(random_real(random)));
   return random_integer(random);
 }
 
@@ -65,7 +66,7 @@ std::uint64_t element_at(Element element, const Bytes& bytes, std::size_t index)
 
 float real_of(Element element, std::uint64_t bits) {
   if (element == Element::kFloat) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-  return static_cast<float>(std::bit_cast<gpu::float16>(static_cast<std::uint16_t>(bits)));
+  return static_cast<float>(std::bit_cast<gpu::support::float16>(static_cast<std::uint16_t>(bits)));
 }
 
 std::string element_text(Element element, std::uint64_t bits) {

@@ -102,7 +102,7 @@ class Tally {
   void add(const Trial& trial) {
     ++programs_;
     if (trial.disagreement) ++disagreements_;
-    if (!trial.declined.empty()) ++declined_[trial.declined];
+    if (!trial.not_vectorized.empty()) ++declined_[trial.not_vectorized];
   }
   bool any_disagreement() const { return disagreements_ != 0; }
   void print(double seconds) const {
@@ -124,7 +124,7 @@ int try_files(const std::vector<std::string>& files) {
     const Trial trial = try_kernel({std::istreambuf_iterator<char>(file), {}});
     const std::string said = !trial.compiles ? trial.refusal : trial.disagreement ? trial.disagreement->text() : "";
     std::cout << path << ": " << (said.empty() ? "the same" : said)
-              << (trial.declined.empty() ? "" : "; declined: " + trial.declined) << "\n";
+              << (trial.not_vectorized.empty() ? "" : "; declined: " + trial.not_vectorized) << "\n";
     failures += said.empty() ? 0 : 1;
   }
   return failures != 0 ? 1 : 0;

@@ -6,9 +6,10 @@
 
 #include "kernel_buffers.h"
 #include "metal/engine/compiler.h"
+#include "metal/engine/make_pipeline.h"
 #include "metal/frontend/program.h"
 #include "metal/interpret/interpreter.h"
-#include "metal/pipeline.h"
+#include "metal/pipeline/pipeline.h"
 
 namespace anymps::fuzz {
 namespace {
@@ -17,24 +18,24 @@ constexpr Engine kEngines[] = {Engine::kInterpreter, Engine::kOracle, Engine::kS
 
 metal::lower::LoweringOptions many_lanes() {
   metal::lower::LoweringOptions options;
-  options.simdgroups = metal::lower::Simdgroups::kWhole;
+  options.simdgroups = metal::lower::vectorize::Simdgroups::kWhole;
   return options;
 }
 
-std::shared_ptr<metal::Pipeline> make(Engine engine, const metal::FunctionEntry& function) {
+std::shared_ptr<metal::pipeline::Pipeline> make(Engine engine, const metal::library::FunctionEntry& function) {
   switch (engine) {
     case Engine::kInterpreter:
       return metal::interpret::make_interpreter(function, {});
     case Engine::kOracle:
-      return metal::make_pipeline(function, {});
+      return metal::engine::make_pipeline(function, {});
     case Engine::kSimd:
-      return metal::make_pipeline(function, many_lanes());
+      return metal::engine::make_pipeline(function, many_lanes());
   }
   return nullptr;
 }
 
-metal::Launch launch_of(std::vector<Bytes>& buffers) {
-  metal::Launch launch;
+metal::pipeline::Launch launch_of(std::vector<Bytes>& buffers) {
+  metal::pipeline::Launch launch;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     launch.buffers[i] = buffers[i].data();
     launch.buffer_bytes[i] = buffers[i].size();
@@ -42,7 +43,7 @@ metal::Launch launch_of(std::vector<Bytes>& buffers) {
   return launch;
 }
 
-void launch(metal::Pipeline& pipeline, const metal::Launch& how, const LaunchShape& shape) {
+void launch(metal::pipeline::Pipeline& pipeline, const metal::pipeline::Launch& how, const LaunchShape& shape) {
   pipeline.launch(how, {shape.grid[0], shape.grid[1], 1}, {shape.group[0], shape.group[1], 1});
 }
 
@@ -60,8 +61,8 @@ std::string shape_text(const LaunchShape& shape) {
   return text_of(LaunchPlan{.values = 0, .shapes = {shape}}).substr(std::string("// values 0, ").size());
 }
 
-std::optional<Disagreement> compare(const metal::FunctionEntry& function, const LaunchPlan& plan) {
-  std::array<std::shared_ptr<metal::Pipeline>, std::size(kEngines)> pipelines;
+std::optional<Disagreement> compare(const metal::library::FunctionEntry& function, const LaunchPlan& plan) {
+  std::array<std::shared_ptr<metal::pipeline::Pipeline>, std::size(kEngines)> pipelines;
   for (const Engine engine : kEngines) {
     try {
       pipelines[static_cast<unsigned>(engine)] = make(engine, function);
@@ -111,36 +112,36 @@ Trial try_kernel(const std::string& source) {
     return trial;
   }
   trial.compiles = true;
-  metal::FunctionEntry function;
+  metal::library::FunctionEntry function;
   function.name = "k";
   function.bitcode = air;
   trial.disagreement = compare(function, plan_of(source));
   if (!trial.disagreement) {
-    trial.declined = metal::engine::cached_kernel(air, "k", many_lanes()).declined;
+    trial.not_vectorized = metal::engine::cached_kernel(air, "k", many_lanes()).not_vectorized;
   }
   return trial;
 }
 
 std::string faults_of(const std::string& source) {
   const std::vector<std::byte> air = metal::frontend::Program(source, {}).air_of("k");
-  metal::FunctionEntry function;
+  metal::library::FunctionEntry function;
   function.name = "k";
   function.bitcode = air;
-  const auto pipeline = metal::make_pipeline(function, {});
+  const auto pipeline = metal::engine::make_pipeline(function, {});
   const LaunchPlan plan = plan_of(source);
-  std::vector<metal::ValidationReport> reports;
+  std::vector<metal::pipeline::ValidationReport> reports;
   for (const LaunchShape& shape : plan.shapes) {
     std::vector<Bytes> buffers = make_buffers(plan.values, shape.threads());
-    metal::Launch how = launch_of(buffers);
+    metal::pipeline::Launch how = launch_of(buffers);
     how.validate = true;
     how.reports = &reports;
     launch(*pipeline, how, shape);
   }
   std::string text;
-  for (const metal::ValidationReport& report : reports) {
+  for (const metal::pipeline::ValidationReport& report : reports) {
     // Threads may end before the others meet: that is a fault for Metal, and has one meaning here.
-    const bool ended =
-        report.fault == metal::Fault::kDivergentBarrier && report.text.find(" has ended\n") != std::string::npos;
+    const bool ended = report.fault == metal::pipeline::Fault::kDivergentBarrier &&
+                       report.text.find(" has ended\n") != std::string::npos;
     if (!ended) text += report.text + "\n";
   }
   return text;

@@ -21,8 +21,8 @@ struct Disagreement {
 
 struct Trial {
   bool compiles = false;
-  std::string refusal;   // what the compiler of source said
-  std::string declined;  // why it was not run many lanes at once
+  std::string refusal;         // what the compiler of source said
+  std::string not_vectorized;  // why it was not run many lanes at once
   std::optional<Disagreement> disagreement;
 };
 

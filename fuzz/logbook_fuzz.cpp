@@ -12,15 +12,15 @@
 #include <vector>
 
 #include "fuzz/scratch_file.h"
-#include "lab/json_text.h"
-#include "lab/runbook/finished_run.h"
-#include "lab/runbook/log_diff.h"
-#include "lab/runbook/log_export.h"
-#include "lab/runbook/log_figures.h"
-#include "lab/runbook/log_screen.h"
-#include "lab/runbook/logbook.h"
-#include "lab/runbook/report.h"
-#include "lab/runbook/sqlite.h"
+#include "lab/base/json_text.h"
+#include "lab/runbook/logbook/diff.h"
+#include "lab/runbook/logbook/export.h"
+#include "lab/runbook/logbook/figures.h"
+#include "lab/runbook/logbook/finished_run.h"
+#include "lab/runbook/logbook/logbook.h"
+#include "lab/runbook/logbook/screen.h"
+#include "lab/runbook/logbook/sqlite.h"
+#include "lab/runbook/report/report.h"
 
 namespace {
 

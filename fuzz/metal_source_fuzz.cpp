@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "metal/frontend/one_kernel.h"
+#include "metal/frontend/extract_kernel.h"
 #include "metal/frontend/source.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

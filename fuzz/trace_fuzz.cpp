@@ -8,25 +8,25 @@
 #include <vector>
 
 #include "fuzz/scratch_file.h"
-#include "gpu/trace_format.h"
-#include "lab/check_html.h"
-#include "lab/check_json.h"
-#include "lab/check_junit.h"
-#include "lab/check_report.h"
-#include "lab/check_sarif.h"
-#include "lab/check_screen.h"
-#include "lab/chrome_trace.h"
-#include "lab/json_text.h"
-#include "lab/run_summary.h"
-#include "lab/summary_screen.h"
-#include "lab/trace_reader.h"
-#include "lab/trace_screen.h"
-#include "lab/trace_summary.h"
+#include "gpu/trace/trace_format.h"
+#include "lab/base/json_text.h"
+#include "lab/check/html.h"
+#include "lab/check/json.h"
+#include "lab/check/junit.h"
+#include "lab/check/report.h"
+#include "lab/check/sarif.h"
+#include "lab/check/screen.h"
+#include "lab/trace/chrome_trace.h"
+#include "lab/trace/reader.h"
+#include "lab/trace/run_screen.h"
+#include "lab/trace/run_summary.h"
+#include "lab/trace/screen.h"
+#include "lab/trace/summary.h"
 
 namespace {
 
 using namespace anymps;
-namespace format = gpu::trace_format;
+namespace format = gpu::trace::trace_format;
 
 void mend_records(std::vector<std::uint8_t>& bytes) {
   format::Header header{};

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <random>
 
-#include "gpu/machine_memory.h"
-#include "gpu/unified_memory.h"
+#include "gpu/memory/unified_memory.h"
+#include "gpu/support/machine_memory.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "metal/frontend/program.h"
-#include "metal/pipeline.h"
+#include "metal/pipeline/pipeline.h"
 
 namespace {
 

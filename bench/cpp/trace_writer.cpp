@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/chrome_trace.h"
+#include "lab/trace/chrome_trace.h"
 
 namespace {
 

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "backend/event_time.h"
-#include "backend/memory.h"
+#include "backend/observe/synchronize.h"
 #include "backend/registration.h"
-#include "backend/synchronize.h"
+#include "backend/runtime/event_time.h"
+#include "backend/runtime/memory.h"
 #include "gpu/event.h"
 
 namespace anymps::backend {
@@ -26,8 +26,8 @@ class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
   }
 
   c10::DeviceType type() const override { return static_type; }
-  c10::Device exchangeDevice(c10::Device) const override { return kMpsDevice; }
-  c10::Device getDevice() const override { return kMpsDevice; }
+  c10::Device exchangeDevice(c10::Device) const override { return runtime::kMpsDevice; }
+  c10::Device getDevice() const override { return runtime::kMpsDevice; }
   void setDevice(c10::Device device) const override {
     TORCH_CHECK(device.is_mps(), "Expected a MPS device, but got ", device);
   }
@@ -45,13 +45,13 @@ class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
     return capability;
   }
 
-  c10::Stream getStream(c10::Device) const override { return c10::Stream(c10::Stream::DEFAULT, kMpsDevice); }
+  c10::Stream getStream(c10::Device) const override { return c10::Stream(c10::Stream::DEFAULT, runtime::kMpsDevice); }
   c10::Stream getNewStream(c10::Device device, int) const override { return getStream(device); }
   c10::Stream getDefaultStream(c10::Device device) const override { return getStream(device); }
-  c10::Stream exchangeStream(c10::Stream) const override { return getStream(kMpsDevice); }
+  c10::Stream exchangeStream(c10::Stream) const override { return getStream(runtime::kMpsDevice); }
   bool queryStream(const c10::Stream&) const override { return true; }
-  void synchronizeStream(const c10::Stream&) const override { synchronize("stream synchronize"); }
-  void synchronizeDevice(c10::DeviceIndex) const override { synchronize("synchronize"); }
+  void synchronizeStream(const c10::Stream&) const override { observe::synchronize("stream synchronize"); }
+  void synchronizeDevice(c10::DeviceIndex) const override { observe::synchronize("synchronize"); }
 
   void destroyEvent(void* event, c10::DeviceIndex) const noexcept override {
     if (event != nullptr) gpu::EventPool::instance().release(event_id_of(event));
@@ -71,10 +71,10 @@ class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
     gpu::Event state;
     return event == nullptr || (gpu::EventPool::instance().lookup(event_id_of(event), state) && state.recorded);
   }
-  void synchronizeEvent(void*) const override { synchronize("event synchronize"); }
+  void synchronizeEvent(void*) const override { observe::synchronize("event synchronize"); }
   double elapsedTime(void* start, void* end, c10::DeviceIndex) const override {
     TORCH_CHECK(start != nullptr && end != nullptr, "Both events must be recorded before calculating elapsed time.");
-    return milliseconds_between(event_id_of(start), event_id_of(end));
+    return runtime::milliseconds_between(event_id_of(start), event_id_of(end));
   }
 };
 

@@ -4,15 +4,15 @@
 #include <ATen/detail/MPSHooksInterface.h>
 #include <ATen/detail/XPUHooksInterface.h>
 
-#include "backend/event_time.h"
-#include "backend/generator.h"
-#include "backend/memory.h"
+#include "backend/observe/signposts.h"
+#include "backend/observe/synchronize.h"
 #include "backend/registration.h"
-#include "backend/signposts.h"
-#include "backend/synchronize.h"
+#include "backend/runtime/event_time.h"
+#include "backend/runtime/generator.h"
+#include "backend/runtime/memory.h"
 #include "gpu/device.h"
 #include "gpu/event.h"
-#include "gpu/unified_memory.h"
+#include "gpu/memory/unified_memory.h"
 
 namespace anymps::backend {
 namespace {
@@ -73,34 +73,34 @@ class MpsHooks final : public at::MPSHooksInterface {
   void setCurrentDevice(c10::DeviceIndex) const override {}
   c10::DeviceIndex exchangeDevice(c10::DeviceIndex) const override { return 0; }
   c10::DeviceIndex maybeExchangeDevice(c10::DeviceIndex) const override { return 0; }
-  c10::Device getDeviceFromPtr(void*) const override { return kMpsDevice; }
+  c10::Device getDeviceFromPtr(void*) const override { return runtime::kMpsDevice; }
 
-  const at::Generator& getDefaultGenerator(c10::DeviceIndex) const override { return default_mps_generator(); }
-  at::Generator getNewGenerator(c10::DeviceIndex) const override { return at::make_generator<MpsGenerator>(); }
+  const at::Generator& getDefaultGenerator(c10::DeviceIndex) const override { return runtime::default_mps_generator(); }
+  at::Generator getNewGenerator(c10::DeviceIndex) const override { return at::make_generator<runtime::MpsGenerator>(); }
 
-  void deviceSynchronize() const override { synchronize("synchronize"); }
+  void deviceSynchronize() const override { observe::synchronize("synchronize"); }
   void commitStream() const override {}
   // There is no Metal command buffer to hand out: extensions in Objective-C++ cannot be built on this system either.
   void* getCommandBuffer() const override { return nullptr; }
   void* getDispatchQueue() const override { return nullptr; }
 
-  c10::Allocator* getMPSDeviceAllocator() const override { return mps_allocator(); }
-  c10::Allocator* getPinnedMemoryAllocator() const override { return pinned_allocator(); }
-  bool isPinnedPtr(const void* pointer) const override { return is_pinned(pointer); }
-  void emptyCache() const override { empty_cache(); }
+  c10::Allocator* getMPSDeviceAllocator() const override { return runtime::mps_allocator(); }
+  c10::Allocator* getPinnedMemoryAllocator() const override { return runtime::pinned_allocator(); }
+  bool isPinnedPtr(const void* pointer) const override { return runtime::is_pinned(pointer); }
+  void emptyCache() const override { runtime::empty_cache(); }
   std::size_t getCurrentAllocatedMemory() const override {
-    return gpu::UnifiedMemory::instance().ledger().allocated_bytes();
+    return gpu::memory::UnifiedMemory::instance().ledger().allocated_bytes();
   }
   std::size_t getDriverAllocatedMemory() const override {
-    return gpu::UnifiedMemory::instance().ledger().reserved_bytes();
+    return gpu::memory::UnifiedMemory::instance().ledger().reserved_bytes();
   }
   std::size_t getRecommendedMaxMemory() const override { return gpu::device_facts().recommended_working_set; }
   std::size_t getMaxBufferLength() const override { return gpu::device_facts().max_buffer_length; }
-  void setMemoryFraction(double ratio) const override { set_memory_fraction(ratio); }
+  void setMemoryFraction(double ratio) const override { runtime::set_memory_fraction(ratio); }
 
   // Operators have run when they return, so there is nothing to wait for.
-  void profilerStartTrace(const std::string& mode, bool) const override { start_signposts(mode); }
-  void profilerStopTrace() const override { stop_signposts(); }
+  void profilerStartTrace(const std::string& mode, bool) const override { observe::start_signposts(mode); }
+  void profilerStopTrace() const override { observe::stop_signposts(); }
 
   std::uint32_t acquireEvent(bool enable_timing) const override {
     return gpu::EventPool::instance().acquire(enable_timing);
@@ -111,15 +111,15 @@ class MpsHooks final : public at::MPSHooksInterface {
   void recordEvent(std::uint32_t id) const override {
     TORCH_CHECK(gpu::EventPool::instance().record(id), "Invalid Event ID: ", id);
   }
-  void waitForEvent(std::uint32_t id) const override { event_in_use(id); }
+  void waitForEvent(std::uint32_t id) const override { runtime::event_in_use(id); }
   void synchronizeEvent(std::uint32_t id) const override {
-    event_in_use(id);
-    synchronize("event synchronize");
+    runtime::event_in_use(id);
+    observe::synchronize("event synchronize");
   }
-  bool queryEvent(std::uint32_t id) const override { return event_in_use(id).recorded; }
+  bool queryEvent(std::uint32_t id) const override { return runtime::event_in_use(id).recorded; }
   double elapsedTimeOfEvents(std::uint32_t start_id, std::uint32_t end_id) const override {
-    synchronize("event elapsed_time");
-    return milliseconds_between(start_id, end_id);
+    observe::synchronize("event elapsed_time");
+    return runtime::milliseconds_between(start_id, end_id);
   }
 };
 

@@ -9,10 +9,15 @@
 #include <mutex>
 #include <string>
 
-#include "backend/alias_kernel.h"
-#include "backend/coverage.h"
-#include "backend/cuda_stand_in.h"
-#include "backend/memory.h"
+#include "backend/aoti/aoti_runner.h"
+#include "backend/dispatch/alias_kernel.h"
+#include "backend/dispatch/coverage.h"
+#include "backend/dispatch/registration.h"
+#include "backend/observe/details.h"
+#include "backend/observe/profiler_track.h"
+#include "backend/ops/registration.h"
+#include "backend/runtime/cuda_stand_in.h"
+#include "backend/runtime/memory.h"
 
 namespace anymps::backend {
 namespace {
@@ -35,16 +40,16 @@ torch::Library& library_for(c10::DispatchKey key) {
 
 void register_covered_operators() {
   c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
-  for (const CoveredOperator& covered : covered_operators()) {
+  for (const dispatch::CoveredOperator& covered : dispatch::covered_operators()) {
     const std::string name = covered.name;
     const std::size_t dot = name.find('.');
     const std::string overload = dot == std::string::npos ? "" : name.substr(dot + 1);
     const auto op = dispatcher.findSchema({"aten::" + name.substr(0, dot), overload});
     // A wheel may lack operators that the yaml lists for other builds.
     if (!op || op->hasKernelForDispatchKey(covered.key)) continue;
-    const AliasTarget target =
-        covered.key == c10::DispatchKey::MPS ? AliasTarget::kCpuKernel : AliasTarget::kDispatcher;
-    library_for(covered.key).impl(covered.name, alias_function(target, covered.check));
+    const dispatch::AliasTarget target =
+        covered.key == c10::DispatchKey::MPS ? dispatch::AliasTarget::kCpuKernel : dispatch::AliasTarget::kDispatcher;
+    library_for(covered.key).impl(covered.name, dispatch::alias_function(target, covered.check));
   }
 }
 
@@ -53,43 +58,44 @@ void register_covered_operators() {
 void register_device() {
   static std::once_flag once;
   std::call_once(once, [] {
-    install_memory();
+    runtime::install_memory();
+    observe::observe_routes();
     register_executor();
     register_guard();
-    register_profiler_track();
-    stand_in_for_cuda();
+    observe::register_profiler_track();
+    runtime::stand_in_for_cuda();
     register_hooks();
-    register_aoti_runner();
+    aoti::register_aoti_runner();
     static auto* const any = new torch::Library(torch::Library::IMPL, "_", c10::DispatchKey::MPS, __FILE__, __LINE__);
-    register_fallback(*any);
+    dispatch::register_fallback(*any);
     torch::Library& mps = library_for(c10::DispatchKey::MPS);
-    register_permanent_fallbacks(mps);
-    register_factories(mps);
-    register_copy(mps);
-    register_hot(mps);
-    register_recurrent(mps);
-    register_views(mps);
-    register_linear(mps);
-    register_pooling(mps);
-    register_convolution(mps);
-    register_attention(mps);
+    dispatch::register_permanent_fallbacks(mps);
+    ops::register_factories(mps);
+    ops::register_copy(mps);
+    dispatch::register_hot(mps);
+    ops::register_recurrent(mps);
+    ops::register_views(mps);
+    ops::register_linear(mps);
+    ops::register_pooling(mps);
+    ops::register_convolution(mps);
+    ops::register_attention(mps);
     static auto* const autograd =
         new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMPS, __FILE__, __LINE__);
-    register_composite_attention(*autograd);
-    register_composite_recurrent(*autograd);
-    register_rms_norm(mps);
-    register_rms_norm(*autograd);
-    register_svd(mps);
-    register_svd(*autograd);
-    register_distance(mps);
-    register_bincount(mps);
-    register_complex_math(mps);
-    register_quantized(mps);
-    register_random(mps);
-    register_sampling(mps);
-    register_deferred_errors(mps);
+    ops::register_composite_attention(*autograd);
+    ops::register_composite_recurrent(*autograd);
+    ops::register_rms_norm(mps);
+    ops::register_rms_norm(*autograd);
+    dispatch::register_svd(mps);
+    dispatch::register_svd(*autograd);
+    ops::register_distance(mps);
+    ops::register_bincount(mps);
+    ops::register_complex_math(mps);
+    ops::register_quantized(mps);
+    ops::register_random(mps);
+    ops::register_sampling(mps);
+    ops::register_deferred_errors(mps);
     register_covered_operators();
-    register_other_release(mps);
+    dispatch::register_other_release(mps);
   });
 }
 

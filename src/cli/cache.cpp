@@ -8,29 +8,29 @@
 #include <string>
 
 #include "cli/verbs.h"
-#include "gpu/byte_size.h"
-#include "gpu/cache_folder.h"
-#include "gpu/disk_cache.h"
-#include "lab/log.h"
-#include "lab/summary_screen.h"
+#include "gpu/cache/cache_folder.h"
+#include "gpu/cache/disk_cache.h"
+#include "gpu/support/byte_size.h"
+#include "lab/base/log.h"
+#include "lab/base/units.h"
 
 namespace anymps::cli {
 namespace {
 
-std::string describe(const gpu::CacheFolder::Usage& usage) {
-  return fmt::format("{} in {} file{}", lab::human_bytes(usage.bytes), usage.files, usage.files == 1 ? "" : "s");
+std::string describe(const gpu::cache::CacheFolder::Usage& usage) {
+  return fmt::format("{} in {} file{}", lab::base::human_bytes(usage.bytes), usage.files, usage.files == 1 ? "" : "s");
 }
 
 std::uint64_t disk_limit() {
-  const gpu::DiskLimit limit = gpu::disk_limit_from_environment();
-  if (limit.problem) lab::log().warn(*limit.problem);
+  const gpu::cache::DiskLimit limit = gpu::cache::disk_limit_from_environment();
+  if (limit.problem) lab::base::log().warn(*limit.problem);
   return limit.bytes;
 }
 
 int info() {
-  const auto cache = gpu::CacheFolder::of_this_user();
+  const auto cache = gpu::cache::CacheFolder::of_this_user();
   if (cache.path().empty()) {
-    lab::log().error("no cache folder: neither ANYMPS_CACHE, XDG_CACHE_HOME nor a home folder is known");
+    lab::base::log().error("no cache folder: neither ANYMPS_CACHE, XDG_CACHE_HOME nor a home folder is known");
     return 1;
   }
   if (!cache.exists()) {
@@ -39,17 +39,18 @@ int info() {
     fmt::print("{}  was not made by anymps\n", cache.path().string());
   } else {
     fmt::print("{}  {}\n", cache.path().string(), describe(cache.usage()));
-    const gpu::DiskCache compiled(cache, disk_limit());
-    fmt::print("compiled code  {}, of at most {}\n", describe(compiled.usage()), lab::human_bytes(compiled.limit()));
+    const gpu::cache::DiskCache compiled(cache, disk_limit());
+    fmt::print("compiled code  {}, of at most {}\n", describe(compiled.usage()),
+               lab::base::human_bytes(compiled.limit()));
   }
   return 0;
 }
 
 int clear() {
-  const auto cache = gpu::CacheFolder::of_this_user();
+  const auto cache = gpu::cache::CacheFolder::of_this_user();
   const auto cleared = cache.clear();
   if (cleared.refusal) {
-    lab::log().error(*cleared.refusal);
+    lab::base::log().error(*cleared.refusal);
     return 1;
   }
   fmt::print("freed {}\n", describe(cleared.freed));
@@ -57,19 +58,19 @@ int clear() {
 }
 
 int trim(const std::string& size) {
-  const auto bytes = size.empty() ? std::optional(disk_limit()) : gpu::parse_byte_size(size);
+  const auto bytes = size.empty() ? std::optional(disk_limit()) : gpu::support::parse_byte_size(size);
   if (!bytes) {
-    lab::log().error("--to {} is not a size, such as 500mb", size);
-    return kUsageError;
+    lab::base::log().error("--to {} is not a size, such as 500mb", size);
+    return options::kUsageError;
   }
-  const auto cache = gpu::CacheFolder::of_this_user();
+  const auto cache = gpu::cache::CacheFolder::of_this_user();
   if (cache.exists() && !cache.is_ours()) {
-    lab::log().error("{} was not made by anymps", cache.path().string());
+    lab::base::log().error("{} was not made by anymps", cache.path().string());
     return 1;
   }
-  const auto trimmed = gpu::DiskCache(cache, *bytes).trim(*bytes);
+  const auto trimmed = gpu::cache::DiskCache(cache, *bytes).trim(*bytes);
   if (!trimmed) {
-    lab::log().error("another process is trimming the cache; try again");
+    lab::base::log().error("another process is trimming the cache; try again");
     return 1;
   }
   fmt::print("freed {}; {} left\n", describe(trimmed->freed), describe(trimmed->kept));
@@ -78,7 +79,7 @@ int trim(const std::string& size) {
 
 }  // namespace
 
-void add_cache(CLI::App& app, Action& chosen) {
+void add_cache(CLI::App& app, options::Action& chosen) {
   CLI::App* verb = app.add_subcommand("cache", "Show, trim or clear what anymps keeps on disk");
   verb->require_subcommand(1);
   verb->footer(

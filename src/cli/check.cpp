@@ -12,25 +12,25 @@
 #include <string>
 #include <string_view>
 
-#include "cli/lab_verb.h"
-#include "cli/mac_choice.h"
-#include "cli/traced_run.h"
+#include "cli/options/mac_options.h"
+#include "cli/options/runbook_options.h"
+#include "cli/options/traced_run.h"
 #include "cli/verbs.h"
-#include "lab/check_html.h"
-#include "lab/check_json.h"
-#include "lab/check_junit.h"
-#include "lab/check_report.h"
-#include "lab/check_rules.h"
-#include "lab/check_sarif.h"
-#include "lab/check_screen.h"
-#include "lab/child.h"
-#include "lab/log.h"
-#include "lab/python.h"
-#include "lab/run_folder.h"
-#include "lab/run_summary.h"
-#include "lab/safe_text.h"
-#include "lab/terminal.h"
-#include "lab/trace_reader.h"
+#include "lab/base/log.h"
+#include "lab/base/safe_text.h"
+#include "lab/base/terminal.h"
+#include "lab/check/html.h"
+#include "lab/check/json.h"
+#include "lab/check/junit.h"
+#include "lab/check/report.h"
+#include "lab/check/rules.h"
+#include "lab/check/sarif.h"
+#include "lab/check/screen.h"
+#include "lab/host/child.h"
+#include "lab/host/python.h"
+#include "lab/host/run_folder.h"
+#include "lab/trace/reader.h"
+#include "lab/trace/run_summary.h"
 
 namespace anymps::cli {
 namespace {
@@ -40,7 +40,7 @@ constexpr const char* kNever = "never";
 // The steps of a long run must still be there at its end: memory that grows is seen in them.
 constexpr const char* kEvents = "131072";
 
-using Writer = std::string (*)(const lab::CheckReport& report);
+using Writer = std::string (*)(const lab::check::CheckReport& report);
 
 struct Format {
   const char* option;
@@ -48,14 +48,14 @@ struct Format {
   Writer write;
 };
 constexpr std::array kFormats = {
-    Format{"--json", "Write everything to FILE, for programs", lab::check_json},
-    Format{"--sarif", "Write SARIF 2.1.0 to FILE, which GitHub shows beside the code", lab::check_sarif},
-    Format{"--junit", "Write JUnit's XML to FILE, a test case for each rule", lab::check_junit},
-    Format{"--html", "Write a page to FILE that needs nothing else", lab::check_html},
+    Format{"--json", "Write everything to FILE, for programs", lab::check::check_json},
+    Format{"--sarif", "Write SARIF 2.1.0 to FILE, which GitHub shows beside the code", lab::check::check_sarif},
+    Format{"--junit", "Write JUnit's XML to FILE, a test case for each rule", lab::check::check_junit},
+    Format{"--html", "Write a page to FILE that needs nothing else", lab::check::check_html},
 };
 
 struct CheckOptions {
-  MacChoice choice;
+  options::MacChoice choice;
   std::string fail_on = "warning";
   bool strict = false;
   bool stop_at_refusal = false;
@@ -68,114 +68,115 @@ struct CheckOptions {
   std::array<std::string, kFormats.size()> files;
 
   bool takes_standard_output() const { return std::ranges::find(files, kStandardOutput) != files.end(); }
-  lab::CheckPolicy policy() const { return {strict, lab::severity_from(fail_on), accepted}; }
+  lab::check::CheckPolicy policy() const { return {strict, lab::check::severity_from(fail_on), accepted}; }
 
-  lab::Baseline accepted;  // what `baseline` has
+  lab::check::Baseline accepted;  // what `baseline` has
 };
 
 bool can_write_all(const CheckOptions& options) {
   if (std::ranges::count(options.files, kStandardOutput) > 1) {
-    lab::log().error("only one report can go to standard output (-)");
+    lab::base::log().error("only one report can go to standard output (-)");
     return false;
   }
   for (std::size_t i = 0; i < kFormats.size(); ++i) {
-    if (options.files[i] != kStandardOutput && !can_write(kFormats[i].option, options.files[i])) return false;
+    if (options.files[i] != kStandardOutput && !options::can_write(kFormats[i].option, options.files[i])) return false;
   }
   return true;
 }
 
-void write_all(const CheckOptions& options, const lab::CheckReport& report) {
+void write_all(const CheckOptions& options, const lab::check::CheckReport& report) {
   for (std::size_t i = 0; i < kFormats.size(); ++i) {
     if (options.files[i].empty()) continue;
     const std::string text = kFormats[i].write(report);
     if (options.files[i] == kStandardOutput) {
-      lab::print_text(stdout, text);
+      lab::base::print_text(stdout, text);
     } else {
-      write_text(options.files[i], text);
+      options::write_text(options.files[i], text);
     }
   }
 }
 
-int report_on(const CheckOptions& options, const lab::ChildCommand& command, const lab::ChildResult& result,
-              const std::vector<lab::TraceFile>& traces) {
-  const lab::CheckReport report = lab::check_report(command, result, traces, options.policy());
+int report_on(const CheckOptions& options, const lab::host::ChildCommand& command, const lab::host::ChildResult& result,
+              const std::vector<lab::trace::TraceFile>& traces) {
+  const lab::check::CheckReport report = lab::check::check_report(command, result, traces, options.policy());
   if (!options.quiet) {
-    const std::string screen = lab::check_screen(report, lab::Terminal::behind(STDERR_FILENO));
-    lab::print_screen(stderr, screen);
+    const std::string screen = lab::check::check_screen(report, lab::base::Terminal::behind(STDERR_FILENO));
+    lab::base::print_screen(stderr, screen);
   }
   write_all(options, report);
   if (!options.write_baseline.empty()) {
-    lab::Baseline baseline = lab::Baseline::of(report.findings);
+    lab::check::Baseline baseline = lab::check::Baseline::of(report.findings);
     baseline.entries.insert(options.accepted.entries.begin(), options.accepted.entries.end());
-    write_text(options.write_baseline, baseline.text());
+    options::write_text(options.write_baseline, baseline.text());
   }
-  if (report.command_failed()) return kUsageError;
+  if (report.command_failed()) return options::kUsageError;
   return report.has_failures() ? 1 : 0;
 }
 
 int check_finished(const CheckOptions& options, const std::vector<std::string>& command) {
   if (!command.empty()) {
-    lab::log().error("--from reports on a run that has ended, so it takes no command");
-    return kUsageError;
+    lab::base::log().error("--from reports on a run that has ended, so it takes no command");
+    return options::kUsageError;
   }
-  const std::vector<lab::TraceFile> traces = lab::read_run(options.from);
-  if (std::ranges::none_of(traces, [](const lab::TraceFile& trace) { return trace.error.empty(); })) {
-    lab::log().error("--from: there is no trace in {}", options.from);
-    return kUsageError;
+  const std::vector<lab::trace::TraceFile> traces = lab::trace::read_run(options.from);
+  if (std::ranges::none_of(traces, [](const lab::trace::TraceFile& trace) { return trace.error.empty(); })) {
+    lab::base::log().error("--from: there is no trace in {}", options.from);
+    return options::kUsageError;
   }
   return report_on(options, {CLI::detail::split(traces.front().command, ' '), {}}, {}, traces);
 }
 
-std::optional<lab::RunFolder> folder_for(const CheckOptions& options) {
+std::optional<lab::host::RunFolder> folder_for(const CheckOptions& options) {
   try {
-    return options.keep.empty() ? lab::RunFolder::temporary() : lab::RunFolder::kept(options.keep);
+    return options.keep.empty() ? lab::host::RunFolder::temporary() : lab::host::RunFolder::kept(options.keep);
   } catch (const std::runtime_error& error) {
-    lab::log().error("{}{}", options.keep.empty() ? "" : "--keep: ", error.what());
+    lab::base::log().error("{}{}", options.keep.empty() ? "" : "--keep: ", error.what());
     return std::nullopt;
   }
 }
 
 int check_command(CheckOptions& options, const std::vector<std::string>& command) {
   if (options.rules) {
-    const std::string rules = lab::rules_screen(lab::Terminal::behind(STDOUT_FILENO));
-    lab::print_screen(stdout, rules);
+    const std::string rules = lab::check::rules_screen(lab::base::Terminal::behind(STDOUT_FILENO));
+    lab::base::print_screen(stdout, rules);
     return 0;
   }
-  if (!can_write_all(options) || !can_write("--write-baseline", options.write_baseline)) return kUsageError;
+  if (!can_write_all(options) || !options::can_write("--write-baseline", options.write_baseline))
+    return options::kUsageError;
   if (!options.baseline.empty()) {
     try {
-      options.accepted = lab::Baseline::read(options.baseline);
+      options.accepted = lab::check::Baseline::read(options.baseline);
     } catch (const std::runtime_error& error) {
-      lab::log().error("--baseline: {}", error.what());
-      return kUsageError;
+      lab::base::log().error("--baseline: {}", error.what());
+      return options::kUsageError;
     }
   }
   if (!options.from.empty()) return check_finished(options, command);
   if (command.empty()) {
-    lab::log().error("nothing to check; for example: anymps check train.py (see anymps check --help)");
-    return kUsageError;
+    lab::base::log().error("nothing to check; for example: anymps check train.py (see anymps check --help)");
+    return options::kUsageError;
   }
-  if (!options.choice.resolve()) return kUsageError;
-  const std::optional<lab::RunFolder> folder = folder_for(options);
-  if (!folder) return kUsageError;
+  if (!options.choice.resolve()) return options::kUsageError;
+  const std::optional<lab::host::RunFolder> folder = folder_for(options);
+  if (!folder) return options::kUsageError;
 
-  lab::ChildCommand child{lab::with_python(command), {}};
-  trace_into(child, folder->path());
+  lab::host::ChildCommand child{lab::host::with_python(command), {}};
+  options::trace_into(child, folder->path());
   options.choice.put_into(child.environment);
   child.environment["ANYMPS_CHECK"] = options.stop_at_refusal ? "stop" : "1";
   child.environment["ANYMPS_TRACE_EVENTS"] = kEvents;
-  const lab::ChildResult result =
-      lab::run_child(child, options.takes_standard_output() ? lab::ChildOutput::kToError : lab::ChildOutput::kInherit);
+  const lab::host::ChildResult result = lab::host::run_child(
+      child, options.takes_standard_output() ? lab::host::ChildOutput::kToError : lab::host::ChildOutput::kInherit);
   if (!result.start_error.empty()) {
-    say_not_started(child, result);
-    return kUsageError;
+    options::say_not_started(child, result);
+    return options::kUsageError;
   }
-  return report_on(options, child, result, lab::read_run(folder->path()));
+  return report_on(options, child, result, lab::trace::read_run(folder->path()));
 }
 
 }  // namespace
 
-void add_check(CLI::App& app, Action& chosen) {
+void add_check(CLI::App& app, options::Action& chosen) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* verb = app.add_subcommand("check", "Run a script or program; say what in it is not ready for a Mac");
   verb->prefix_command();
@@ -223,7 +224,7 @@ Examples:
 )");
   verb->callback([options, &chosen] {
     chosen = [options](const std::vector<std::string>& command) {
-      return guarded([&] { return check_command(*options, command); });
+      return options::guarded([&] { return check_command(*options, command); });
     };
   });
 }

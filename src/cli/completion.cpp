@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/help_formatter.h"
+#include "cli/options/help_formatter.h"
 #include "cli/verbs.h"
-#include "gpu/mac_profile.h"
+#include "gpu/history/mac_profile.h"
 
 namespace anymps::cli {
 namespace {
@@ -37,14 +37,14 @@ VerbEntry entry_of(const CLI::App& app, const std::string& before) {
   entry.takes_files = app.get_prefix_command();
   for (const CLI::Option* option : app.get_options()) {
     if (!option->nonpositional()) {
-      entry.takes_files = entry.takes_files || value_name(*option) == "FILE";
+      entry.takes_files = entry.takes_files || options::value_name(*option) == "FILE";
       continue;
     }
     OptionEntry& added = entry.options.emplace_back();
     for (const std::string& name : option->get_snames()) added.names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) added.names.push_back("--" + name);
     added.description = option->get_description();
-    if (option->get_items_expected_min() > 0) added.value = value_name(*option);
+    if (option->get_items_expected_min() > 0) added.value = options::value_name(*option);
   }
   for (const CLI::App* sub : app.get_subcommands({})) entry.verbs.push_back(entry_of(*sub, entry.path));
   return entry;
@@ -67,7 +67,8 @@ std::string in_quotes(std::string_view text) {
 
 std::string mac_names() {
   std::string names;
-  for (const gpu::MacProfile& mac : gpu::all_macs()) names += (names.empty() ? "" : " ") + std::string(mac.name);
+  for (const gpu::history::MacProfile& mac : gpu::history::all_macs())
+    names += (names.empty() ? "" : " ") + std::string(mac.name);
   return names;
 }
 
@@ -197,7 +198,7 @@ std::string fish_script(const VerbEntry& root) {
 
 }  // namespace
 
-void add_completion(CLI::App& app, Action& chosen) {
+void add_completion(CLI::App& app, options::Action& chosen) {
   CLI::App* verb = app.add_subcommand("completion", "Print a completion script for a shell");
   verb->require_subcommand(1);
   verb->footer(R"text(Examples:

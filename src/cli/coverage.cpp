@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "cli/verbs.h"
-#include "lab/coverage_screen.h"
-#include "lab/log.h"
-#include "lab/safe_text.h"
+#include "lab/base/log.h"
+#include "lab/base/safe_text.h"
+#include "lab/coverage/screen.h"
 
 namespace anymps::cli {
 namespace {
@@ -23,15 +23,15 @@ struct CoverageOptions {
   bool json = false;
 };
 
-using Histories = std::vector<gpu::OperatorHistory>;
+using Histories = std::vector<gpu::history::OperatorHistory>;
 
 bool named(const std::vector<std::string>& operators, Histories& found) {
   for (const std::string& written : operators) {
-    const Histories some = lab::find_operators(written);
+    const Histories some = lab::coverage::find_operators(written);
     if (some.empty()) {
-      lab::log().error("there is no operator `{}` in PyTorch {} to {}; the nearest is `{}`", written,
-                       gpu::torch_releases().front().version, gpu::torch_releases().back().version,
-                       lab::nearest_operator(written));
+      lab::base::log().error("there is no operator `{}` in PyTorch {} to {}; the nearest is `{}`", written,
+                             gpu::history::torch_releases().front().version,
+                             gpu::history::torch_releases().back().version, lab::coverage::nearest_operator(written));
       return false;
     }
     found.insert(found.end(), some.begin(), some.end());
@@ -41,17 +41,18 @@ bool named(const std::vector<std::string>& operators, Histories& found) {
 
 // Those that the release refuses, or that run in it and did not before.
 bool of_release(const std::string& version, bool arrived, Histories& found) {
-  const auto release = gpu::torch_release(version);
-  const auto before = gpu::torch_release_before(version);
+  const auto release = gpu::history::torch_release(version);
+  const auto before = gpu::history::torch_release_before(version);
   if (!release || (arrived && !before)) {
-    lab::log().error("no release of PyTorch `{}` is known{}; there are {}", version,
-                     release ? ", with one before it" : "", lab::known_releases());
+    lab::base::log().error("no release of PyTorch `{}` is known{}; there are {}", version,
+                           release ? ", with one before it" : "", lab::coverage::known_releases());
     return false;
   }
-  for (const gpu::OperatorHistory& one : gpu::operator_histories()) {
-    const gpu::OperatorRoute route = gpu::route_with_parts(one, *release);
-    const bool wanted = arrived ? gpu::runs_on_mps(route) && !gpu::runs_on_mps(gpu::route_with_parts(one, *before))
-                                : route == gpu::OperatorRoute::kRefused;
+  for (const gpu::history::OperatorHistory& one : gpu::history::operator_histories()) {
+    const gpu::history::OperatorRoute route = gpu::history::route_with_parts(one, *release);
+    const bool wanted = arrived ? gpu::history::runs_on_mps(route) &&
+                                      !gpu::history::runs_on_mps(gpu::history::route_with_parts(one, *before))
+                                : route == gpu::history::OperatorRoute::kRefused;
     if (wanted) found.push_back(one);
   }
   return true;
@@ -59,17 +60,17 @@ bool of_release(const std::string& version, bool arrived, Histories& found) {
 
 int coverage(const CoverageOptions& options) {
   if (options.operators.empty() && options.lacking.empty() && options.arrived.empty()) {
-    lab::log().error("name an operator, or --lacking or --new a release (see anymps coverage --help)");
-    return kUsageError;
+    lab::base::log().error("name an operator, or --lacking or --new a release (see anymps coverage --help)");
+    return options::kUsageError;
   }
   Histories found;
-  if (!named(options.operators, found)) return kUsageError;
-  if (!options.lacking.empty() && !of_release(options.lacking, false, found)) return kUsageError;
-  if (!options.arrived.empty() && !of_release(options.arrived, true, found)) return kUsageError;
+  if (!named(options.operators, found)) return options::kUsageError;
+  if (!options.lacking.empty() && !of_release(options.lacking, false, found)) return options::kUsageError;
+  if (!options.arrived.empty() && !of_release(options.arrived, true, found)) return options::kUsageError;
   if (options.json) {
-    lab::print_text(stdout, lab::coverage_to_json(found).dump(2) + "\n");
+    lab::base::print_text(stdout, lab::coverage::coverage_to_json(found).dump(2) + "\n");
   } else {
-    lab::print_screen(stdout, lab::coverage_screen(found, lab::Terminal::behind(STDOUT_FILENO)));
+    lab::base::print_screen(stdout, lab::coverage::coverage_screen(found, lab::base::Terminal::behind(STDOUT_FILENO)));
   }
   return 0;
 }
@@ -87,7 +88,7 @@ Examples:
 
 }  // namespace
 
-void add_coverage(CLI::App& app, Action& chosen) {
+void add_coverage(CLI::App& app, options::Action& chosen) {
   auto options = std::make_shared<CoverageOptions>();
   CLI::App* verb = app.add_subcommand("coverage", "Say in which releases of PyTorch an operator runs on MPS");
   verb->footer(kCoverageHelp);

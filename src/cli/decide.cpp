@@ -2,12 +2,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/lab_verb.h"
-#include "cli/trial_options.h"
+#include "cli/options/runbook_options.h"
+#include "cli/options/trial_options.h"
 #include "cli/verbs.h"
-#include "lab/python.h"
-#include "lab/runbook/decide_run.h"
-#include "lab/runbook/lab_screen.h"
+#include "lab/host/python.h"
+#include "lab/runbook/decide/measure.h"
+#include "lab/runbook/decide/screen.h"
 
 namespace anymps::cli {
 namespace {
@@ -17,33 +17,35 @@ using nlohmann::json;
 constexpr std::int64_t kProfilesSearched = 200;
 
 struct DecideOptions {
-  lab::SessionOptions session;
-  TrialOptions trial;
-  lab::DecideRun run;
+  lab::runbook::trial::SessionOptions session;
+  options::TrialOptions trial;
+  lab::runbook::decide::DecideRun run;
   std::string mlx;
   bool stop_rule = false;
 };
 
-json rejected_hypotheses(lab::Logbook& logbook) {
+json rejected_hypotheses(lab::runbook::logbook::Logbook& logbook) {
   auto rows = json::array();
-  for (const lab::LoggedNote& note : logbook.notes("rejected")) {
+  for (const lab::runbook::logbook::LoggedNote& note : logbook.notes("rejected")) {
     rows.push_back({{"text", note.text}, {"why", note.why}, {"at", note.at}});
   }
   return rows;
 }
 
 // The finished profiles of this command, newest first.
-std::vector<lab::LoggedRun> profiles_of(lab::Logbook& logbook, const std::vector<std::string>& command) {
-  std::vector<lab::LoggedRun> profiles;
-  for (lab::LoggedRun& run : logbook.runs("profile", kProfilesSearched)) {
-    if (run.state == lab::RunState::kDone && run.command == command) profiles.push_back(std::move(run));
+std::vector<lab::runbook::logbook::LoggedRun> profiles_of(lab::runbook::logbook::Logbook& logbook,
+                                                          const std::vector<std::string>& command) {
+  std::vector<lab::runbook::logbook::LoggedRun> profiles;
+  for (lab::runbook::logbook::LoggedRun& run : logbook.runs("profile", kProfilesSearched)) {
+    if (run.state == lab::runbook::logbook::RunState::kDone && run.command == command)
+      profiles.push_back(std::move(run));
   }
   return profiles;
 }
 
-int only_stop_rule(const DecideOptions& options, lab::Session& session) {
-  const std::vector<lab::LoggedRun> profiles = profiles_of(session.logbook(), session.command());
-  const json rule = lab::stop_rule(profiles, options.run.thresholds);
+int only_stop_rule(const DecideOptions& options, lab::runbook::trial::Session& session) {
+  const std::vector<lab::runbook::logbook::LoggedRun> profiles = profiles_of(session.logbook(), session.command());
+  const json rule = lab::runbook::decide::stop_rule(profiles, options.run.thresholds);
   const bool ends = rule.is_object();
   json document = {{"stop_rule", rule}, {"rejected", rejected_hypotheses(session.logbook())}};
   document["decision"] = {
@@ -54,39 +56,42 @@ int only_stop_rule(const DecideOptions& options, lab::Session& session) {
       {"options", ends ? json({"rewrite those layers", "run them on the CPU deliberately", "another framework (MLX)",
                                "hardware whose contract you trust"})
                        : json::array()}};
-  return conclude(options.session, session.finish(ends ? lab::Verdict::kBad : lab::Verdict::kGood, document),
-                  lab::decide_screen);
+  return options::conclude(
+      options.session,
+      session.finish(ends ? lab::runbook::document::Verdict::kBad : lab::runbook::document::Verdict::kGood, document),
+      lab::runbook::decide::decide_screen);
 }
 
 int decide(DecideOptions options, const std::vector<std::string>& command) {
-  const lab::TrialSettings settings = options.trial.settings("decide", command);
-  options.run.mlx = lab::with_python(lab::split_words(options.mlx));
-  const lab::DecideRun& run = options.run;
-  lab::Session session("decide", options.session, settings.command,
-                       {{"trial", options.trial.key()},
-                        {"device", run.device.name},
-                        {"thresholds", run.thresholds.key()},
-                        {"profile", run.profile.key()},
-                        {"plateau", run.plateau.key()},
-                        {"mlx", run.mlx},
-                        {"stop_rule", options.stop_rule}});
+  const lab::runbook::trial::TrialSettings settings = options.trial.settings("decide", command);
+  options.run.mlx = lab::host::with_python(lab::host::split_words(options.mlx));
+  const lab::runbook::decide::DecideRun& run = options.run;
+  lab::runbook::trial::Session session("decide", options.session, settings.command,
+                                       {{"trial", options.trial.key()},
+                                        {"device", run.device.name},
+                                        {"thresholds", run.thresholds.key()},
+                                        {"profile", run.profile.key()},
+                                        {"plateau", run.plateau.key()},
+                                        {"mlx", run.mlx},
+                                        {"stop_rule", options.stop_rule}});
   if (options.stop_rule) return only_stop_rule(options, session);
-  lab::Decision decision = lab::run_decide(session, settings, run);
+  lab::runbook::decide::Decision decision = lab::runbook::decide::run_decide(session, settings, run);
   decision.document["rejected"] = rejected_hypotheses(session.logbook());
-  return conclude(options.session, session.finish(decision.verdict, decision.document), lab::decide_screen);
+  return options::conclude(options.session, session.finish(decision.verdict, decision.document),
+                           lab::runbook::decide::decide_screen);
 }
 
 }  // namespace
 
-void add_decide(CLI::App& app, Action& chosen) {
+void add_decide(CLI::App& app, options::Action& chosen) {
   auto options = std::make_shared<DecideOptions>();
   options->run.device.name = "--device";
   CLI::App* verb =
       app.add_subcommand("decide", "CPU, MPS, MLX or remote: measure, apply the thresholds, give the evidence");
   verb->prefix_command();
-  add_session_options(*verb, options->session);
+  options::add_session_options(*verb, options->session);
   options->trial.add_to(*verb);
-  lab::DecideRun& run = options->run;
+  lab::runbook::decide::DecideRun& run = options->run;
   verb->add_option("--device-arg", run.device.name, "The command's option for the device, or a variable (--device)")
       ->type_name("OPTION");
   verb->add_option("--steps", run.profile.steps, "Steps of a window (50)")->type_name("N");
@@ -116,7 +121,7 @@ Examples:
 )");
   verb->callback([options, &chosen] {
     chosen = [options](const std::vector<std::string>& command) {
-      return guarded([&] { return decide(*options, command); });
+      return options::guarded([&] { return decide(*options, command); });
     };
   });
 }

@@ -1,4 +1,4 @@
-#include "lab/runbook/doctor.h"
+#include "lab/runbook/doctor/doctor.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -7,25 +7,25 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "cli/lab_verb.h"
-#include "cli/mac_choice.h"
+#include "cli/options/mac_options.h"
+#include "cli/options/runbook_options.h"
 #include "cli/verbs.h"
-#include "lab/python.h"
-#include "lab/runbook/doctor_screen.h"
+#include "lab/host/python.h"
+#include "lab/runbook/doctor/screen.h"
 
 namespace anymps::cli {
 namespace {
 
 struct DoctorOptions {
-  lab::SessionOptions session;
-  MacChoice choice;
+  lab::runbook::trial::SessionOptions session;
+  options::MacChoice choice;
   bool strict = false;
 };
 
 // The words of the command that start Python: its script, where it has one, is not run.
 std::vector<std::string> interpreter_in(const std::vector<std::string>& command) {
-  if (command.empty()) return {lab::find_python()};
-  const std::vector<std::string> words = lab::with_python(command);
+  if (command.empty()) return {lab::host::find_python()};
+  const std::vector<std::string> words = lab::host::with_python(command);
   const auto python = std::ranges::find_if(words, [](const std::string& word) {
     const std::string name = std::filesystem::path(word).filename().string();
     return name.starts_with("python") || name.starts_with("pypy");
@@ -38,29 +38,30 @@ std::vector<std::string> interpreter_in(const std::vector<std::string>& command)
 
 int doctor(const DoctorOptions& options, const std::vector<std::string>& command) {
   const auto chosen = options.choice.resolve();
-  if (!chosen) return kUsageError;
-  lab::ChildCommand python{interpreter_in(command), {}};
+  if (!chosen) return options::kUsageError;
+  lab::host::ChildCommand python{interpreter_in(command), {}};
   options.choice.put_into(python.environment);
-  lab::Session session(
+  lab::runbook::trial::Session session(
       "doctor", options.session, python.words,
       {{"mac", chosen->mac ? nlohmann::json(chosen->mac->name) : nlohmann::json()},
        {"macos", options.choice.macos.empty() ? nlohmann::json() : nlohmann::json(options.choice.macos)},
        {"strict", options.strict}});
   session.progress().at(0, "asking Python");
-  lab::DoctorFacts facts = lab::DoctorFacts::gather(python);
+  lab::runbook::doctor::DoctorFacts facts = lab::runbook::doctor::DoctorFacts::gather(python);
   if (chosen->mac) facts.mac = chosen->mac->name;
-  session.put_facts(lab::logged_facts(facts));
-  const nlohmann::json judged = lab::doctor_document(facts, options.strict);
-  return conclude(options.session, session.finish(lab::doctor_verdict(judged), judged), lab::doctor_screen);
+  session.put_facts(lab::runbook::doctor::logged_facts(facts));
+  const nlohmann::json judged = lab::runbook::doctor::doctor_document(facts, options.strict);
+  return options::conclude(options.session, session.finish(lab::runbook::doctor::doctor_verdict(judged), judged),
+                           lab::runbook::doctor::doctor_screen);
 }
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Action& chosen) {
+void add_doctor(CLI::App& app, options::Action& chosen) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* verb = app.add_subcommand("doctor", "The gates before a training: is this machine and its Python ready?");
   verb->prefix_command();
-  add_session_options(*verb, options->session);
+  options::add_session_options(*verb, options->session);
   options->choice.add_mac(*verb);
   options->choice.add_macos(*verb);
   verb->add_flag("--strict", options->strict, "A yellow gate is as bad as a red one");
@@ -78,7 +79,7 @@ Examples:
 )");
   verb->callback([options, &chosen] {
     chosen = [options](const std::vector<std::string>& command) {
-      return guarded([&] { return doctor(*options, command); });
+      return options::guarded([&] { return doctor(*options, command); });
     };
   });
 }

@@ -5,36 +5,36 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/options/version.h"
 #include "cli/verbs.h"
-#include "cli/version.h"
-#include "gpu/cache_folder.h"
-#include "lab/env_screen.h"
-#include "lab/json_text.h"
-#include "lab/machine.h"
-#include "lab/python.h"
-#include "lab/safe_text.h"
+#include "gpu/cache/cache_folder.h"
+#include "lab/base/json_text.h"
+#include "lab/base/safe_text.h"
+#include "lab/host/env_screen.h"
+#include "lab/host/machine.h"
+#include "lab/host/python.h"
 
 namespace anymps::cli {
 namespace {
 
 int env(bool as_json) {
-  const lab::EnvironmentFacts facts = {.version = ANYMPS_VERSION,
-                                       .executable = lab::own_executable().string(),
-                                       .cache = gpu::CacheFolder::of_this_user().path().string(),
-                                       .machine = lab::Machine::here(),
-                                       .python = lab::ask_python({{lab::find_python()}, {}}),
-                                       .variables = lab::telling_variables()};
+  const lab::host::EnvironmentFacts facts = {.version = ANYMPS_VERSION,
+                                             .executable = lab::host::own_executable().string(),
+                                             .cache = gpu::cache::CacheFolder::of_this_user().path().string(),
+                                             .machine = lab::host::Machine::here(),
+                                             .python = lab::host::ask_python({{lab::host::find_python()}, {}}),
+                                             .variables = lab::host::telling_variables()};
   if (as_json) {
-    lab::print_text(stdout, lab::json_pages(lab::to_json(facts)));
+    lab::base::print_text(stdout, lab::base::json_pages(lab::host::to_json(facts)));
   } else {
-    lab::print_screen(stdout, lab::env_screen(facts, lab::Terminal::behind(STDOUT_FILENO)));
+    lab::base::print_screen(stdout, lab::host::env_screen(facts, lab::base::Terminal::behind(STDOUT_FILENO)));
   }
   return 0;
 }
 
 }  // namespace
 
-void add_env(CLI::App& app, Action& chosen) {
+void add_env(CLI::App& app, options::Action& chosen) {
   auto as_json = std::make_shared<bool>(false);
   CLI::App* verb = app.add_subcommand("env", "Show what a bug report needs");
   verb->add_flag("--json", *as_json, "As JSON");

@@ -4,16 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "cli/lab_verb.h"
+#include "cli/options/runbook_options.h"
 #include "cli/verbs.h"
-#include "gpu/byte_size.h"
-#include "lab/log.h"
-#include "lab/python.h"
-#include "lab/runbook/environment_difference.h"
-#include "lab/runbook/handoff_pack.h"
-#include "lab/runbook/handoff_screen.h"
-#include "lab/runbook/handoff_smoke.h"
-#include "lab/runbook/handoff_verify.h"
+#include "gpu/support/byte_size.h"
+#include "lab/base/log.h"
+#include "lab/host/python.h"
+#include "lab/runbook/handoff/environment_difference.h"
+#include "lab/runbook/handoff/pack.h"
+#include "lab/runbook/handoff/screen.h"
+#include "lab/runbook/handoff/smoke.h"
+#include "lab/runbook/handoff/verify.h"
 
 namespace anymps::cli {
 namespace {
@@ -21,29 +21,30 @@ namespace {
 using nlohmann::json;
 
 struct Pack {
-  lab::SessionOptions session;
-  lab::PackOptions pack;
+  lab::runbook::trial::SessionOptions session;
+  lab::runbook::handoff::PackOptions pack;
 };
 
 int pack(const Pack& options, const std::vector<std::string>& command) {
-  const std::vector<std::string> words = lab::with_python(command);
+  const std::vector<std::string> words = lab::host::with_python(command);
   if (words.empty()) {
-    lab::log().error(
+    lab::base::log().error(
         "nothing to pack; for example: anymps handoff pack -o train.tar.zst --owner ada -- python train.py");
-    return kUsageError;
+    return options::kUsageError;
   }
-  lab::Session session("handoff pack", options.session, words, {{"bundle", options.pack.bundle}});
-  json document = lab::pack_handoff(options.pack, options.session, session);
-  return conclude(options.session, session.finish(lab::Verdict::kGood, std::move(document)), lab::pack_screen);
+  lab::runbook::trial::Session session("handoff pack", options.session, words, {{"bundle", options.pack.bundle}});
+  json document = lab::runbook::handoff::pack_handoff(options.pack, options.session, session);
+  return options::conclude(options.session, session.finish(lab::runbook::document::Verdict::kGood, std::move(document)),
+                           lab::runbook::handoff::pack_screen);
 }
 
 struct Verify {
-  lab::SessionOptions session;
-  lab::VerifyOptions verify;
+  lab::runbook::trial::SessionOptions session;
+  lab::runbook::handoff::VerifyOptions verify;
   std::string most;
 };
 
-std::vector<std::string> golden_words(const lab::Bundle& bundle) {
+std::vector<std::string> golden_words(const lab::runbook::handoff::Bundle& bundle) {
   std::vector<std::string> words;
   for (const json& word : bundle.manifest["golden"].value("given", json::array())) {
     if (word.is_string()) words.push_back(word.get<std::string>());
@@ -53,28 +54,33 @@ std::vector<std::string> golden_words(const lab::Bundle& bundle) {
 
 int verify_bundle(Verify options) {
   if (!options.most.empty()) {
-    const auto bytes = gpu::parse_byte_size(options.most);
+    const auto bytes = gpu::support::parse_byte_size(options.most);
     if (!bytes) {
-      lab::log().error("--most: `{}` is no size, such as 100gb", options.most);
-      return kUsageError;
+      lab::base::log().error("--most: `{}` is no size, such as 100gb", options.most);
+      return options::kUsageError;
     }
     options.verify.limits.bytes = *bytes;
   }
   options.verify.data = options.session.data;
   // A bundle that cannot be used leaves nothing anywhere, not even in the logbook.
-  const lab::Bundle bundle = lab::opened_bundle(options.verify.bundle, options.verify.sha256, options.verify.limits);
-  lab::Session session("handoff verify", options.session, golden_words(bundle), {{"bundle", bundle.sha256}});
-  json document = lab::verify_handoff(bundle, options.verify, session.progress());
-  const bool bad = lab::has_red(document["differences"]);
-  return conclude(options.session, session.finish(bad ? lab::Verdict::kBad : lab::Verdict::kGood, std::move(document)),
-                  lab::verify_screen);
+  const lab::runbook::handoff::Bundle bundle =
+      lab::runbook::handoff::opened_bundle(options.verify.bundle, options.verify.sha256, options.verify.limits);
+  lab::runbook::trial::Session session("handoff verify", options.session, golden_words(bundle),
+                                       {{"bundle", bundle.sha256}});
+  json document = lab::runbook::handoff::verify_handoff(bundle, options.verify, session.progress());
+  const bool bad = lab::runbook::handoff::has_red(document["differences"]);
+  return options::conclude(
+      options.session,
+      session.finish(bad ? lab::runbook::document::Verdict::kBad : lab::runbook::document::Verdict::kGood,
+                     std::move(document)),
+      lab::runbook::handoff::verify_screen);
 }
 
-void add_pack(CLI::App& handoff, Action& chosen) {
+void add_pack(CLI::App& handoff, options::Action& chosen) {
   auto options = std::make_shared<Pack>();
   CLI::App* verb = handoff.add_subcommand("pack", "Make one archive of all that another host needs to run it so");
   verb->prefix_command();
-  add_session_options(*verb, options->session);
+  options::add_session_options(*verb, options->session);
   verb->get_option("--owner")->required();
   verb->add_option("-o,--output", options->pack.bundle, "The archive, such as train.tar.zst")
       ->type_name("FILE")
@@ -86,56 +92,58 @@ void add_pack(CLI::App& handoff, Action& chosen) {
       ->type_name("FILE|RUN");
   verb->add_flag("--with-data", options->pack.with_data, "Pack the contents of --data, too, not only their checksums");
   verb->callback([options, &chosen] {
-    chosen = [options](const auto& command) { return guarded([&] { return pack(*options, command); }); };
+    chosen = [options](const auto& command) { return options::guarded([&] { return pack(*options, command); }); };
   });
 }
 
-void add_verify(CLI::App& handoff, Action& chosen) {
+void add_verify(CLI::App& handoff, options::Action& chosen) {
   auto options = std::make_shared<Verify>();
   CLI::App* verb = handoff.add_subcommand("verify", "On the other side: is it whole, and what differs here?");
-  add_session_options(*verb, options->session);
+  options::add_session_options(*verb, options->session);
   verb->add_option("BUNDLE", options->verify.bundle, "What anymps handoff pack made")->type_name("FILE")->required();
   verb->add_option("--into", options->verify.into, "Unpack it into this new folder")->type_name("FOLDER");
   verb->add_option("--python", options->verify.python, "The interpreter that will run it")->type_name("PYTHON");
   verb->add_option("--sha256", options->verify.sha256, "What pack printed: no other bundle is taken")->type_name("HEX");
   verb->add_option("--most", options->most, "Take bundles up to this size (default: 64gb)")->type_name("SIZE");
   verb->callback([options, &chosen] {
-    chosen = [options](const auto&) { return guarded([&] { return verify_bundle(*options); }); };
+    chosen = [options](const auto&) { return options::guarded([&] { return verify_bundle(*options); }); };
   });
 }
 
 struct Smoke {
-  lab::SessionOptions session;
-  lab::SmokeOptions smoke;
+  lab::runbook::trial::SessionOptions session;
+  lab::runbook::handoff::SmokeOptions smoke;
   std::string sha256;
   double percent = 26;
 };
 
 int smoke(Smoke options) {
   options.smoke.threshold = options.percent / 100;
-  const lab::Bundle bundle = lab::opened_bundle(options.smoke.bundle, options.sha256, {});
-  const lab::SmokeOptions& chosen = options.smoke;
-  lab::Session session("handoff smoke", options.session, golden_words(bundle),
-                       {{"bundle", bundle.sha256},
-                        {"host", chosen.host},
-                        {"python", chosen.python},
-                        {"folder", chosen.folder},
-                        {"data", chosen.data},
-                        {"warm_up", chosen.warm_up},
-                        {"steps", chosen.steps},
-                        {"epochs", chosen.epochs},
-                        {"epoch_steps", chosen.epoch_steps},
-                        {"threshold", chosen.threshold}});
-  json document = lab::smoke_handoff(bundle, chosen, session);
-  const lab::Verdict verdict = lab::smoke_verdict(document);
-  return conclude(options.session, session.finish(verdict, std::move(document)), lab::smoke_screen);
+  const lab::runbook::handoff::Bundle bundle =
+      lab::runbook::handoff::opened_bundle(options.smoke.bundle, options.sha256, {});
+  const lab::runbook::handoff::SmokeOptions& chosen = options.smoke;
+  lab::runbook::trial::Session session("handoff smoke", options.session, golden_words(bundle),
+                                       {{"bundle", bundle.sha256},
+                                        {"host", chosen.host},
+                                        {"python", chosen.python},
+                                        {"folder", chosen.folder},
+                                        {"data", chosen.data},
+                                        {"warm_up", chosen.warm_up},
+                                        {"steps", chosen.steps},
+                                        {"epochs", chosen.epochs},
+                                        {"epoch_steps", chosen.epoch_steps},
+                                        {"threshold", chosen.threshold}});
+  json document = lab::runbook::handoff::smoke_handoff(bundle, chosen, session);
+  const lab::runbook::document::Verdict verdict = lab::runbook::handoff::smoke_verdict(document);
+  return options::conclude(options.session, session.finish(verdict, std::move(document)),
+                           lab::runbook::handoff::smoke_screen);
 }
 
-void add_smoke(CLI::App& handoff, Action& chosen) {
+void add_smoke(CLI::App& handoff, options::Action& chosen) {
   auto options = std::make_shared<Smoke>();
-  lab::SmokeOptions& smoke_options = options->smoke;
+  lab::runbook::handoff::SmokeOptions& smoke_options = options->smoke;
   CLI::App* verb = handoff.add_subcommand("smoke", "Copy it to a host by ssh, run it there for a while, compare");
-  add_session_options(*verb, options->session);
+  options::add_session_options(*verb, options->session);
   verb->add_option("HOST", smoke_options.host, "As ssh takes it")->type_name("HOST")->required();
   verb->add_option("BUNDLE", smoke_options.bundle, "What anymps handoff pack made")->type_name("FILE")->required();
   verb->add_option("--ssh", smoke_options.ssh, "The client with its options, such as \"ssh -p 2222\"")
@@ -153,13 +161,14 @@ void add_smoke(CLI::App& handoff, Action& chosen) {
       ->type_name("N");
   verb->add_option("--threshold", options->percent, "By how many percent memory may rise (default: 26)")
       ->type_name("PERCENT");
-  verb->callback(
-      [options, &chosen] { chosen = [options](const auto&) { return guarded([&] { return smoke(*options); }); }; });
+  verb->callback([options, &chosen] {
+    chosen = [options](const auto&) { return options::guarded([&] { return smoke(*options); }); };
+  });
 }
 
 }  // namespace
 
-void add_handoff(CLI::App& app, Action& chosen) {
+void add_handoff(CLI::App& app, options::Action& chosen) {
   CLI::App* verb = app.add_subcommand("handoff", "Hand a command to another host, and see that it runs as it did here");
   verb->require_subcommand(1);
   verb->footer(R"text(Examples:

@@ -10,15 +10,15 @@
 #include <optional>
 #include <stdexcept>
 
-#include "cli/lab_verb.h"
+#include "cli/options/runbook_options.h"
 #include "cli/verbs.h"
-#include "gpu/whole_number.h"
-#include "lab/json_text.h"
-#include "lab/runbook/log_diff.h"
-#include "lab/runbook/log_export.h"
-#include "lab/runbook/log_figures.h"
-#include "lab/runbook/log_screen.h"
-#include "lab/safe_text.h"
+#include "gpu/support/whole_number.h"
+#include "lab/base/json_text.h"
+#include "lab/base/safe_text.h"
+#include "lab/runbook/logbook/diff.h"
+#include "lab/runbook/logbook/export.h"
+#include "lab/runbook/logbook/figures.h"
+#include "lab/runbook/logbook/screen.h"
 
 namespace anymps::cli {
 namespace {
@@ -26,7 +26,7 @@ namespace {
 using nlohmann::json;
 
 struct LogOptions {
-  lab::SessionOptions session;
+  lab::runbook::trial::SessionOptions session;
   std::string verb;
   std::int64_t limit = 50;
   std::vector<std::string> runs;
@@ -35,17 +35,18 @@ struct LogOptions {
   std::string why;
 };
 
-lab::Logbook open(const LogOptions& options) {
+lab::runbook::logbook::Logbook open(const LogOptions& options) {
   const std::string& named = options.session.logbook;
-  return lab::Logbook(named.empty() ? lab::Logbook::default_path() : std::filesystem::path(named));
+  return lab::runbook::logbook::Logbook(named.empty() ? lab::runbook::logbook::Logbook::default_path()
+                                                      : std::filesystem::path(named));
 }
 
 // By its number, or the latest one.
-lab::RunWithSamples logged_run(lab::Logbook& logbook, const std::string& name) {
-  std::optional<lab::LoggedRun> run;
+lab::runbook::logbook::RunWithSamples logged_run(lab::runbook::logbook::Logbook& logbook, const std::string& name) {
+  std::optional<lab::runbook::logbook::LoggedRun> run;
   if (name == "last") {
     if (auto latest = logbook.runs({}, 1); !latest.empty()) run = std::move(latest.front());
-  } else if (const auto id = gpu::whole_number<std::int64_t>(name)) {
+  } else if (const auto id = gpu::support::whole_number<std::int64_t>(name)) {
     run = logbook.run(*id);
   } else {
     throw std::runtime_error(fmt::format("`{}` is no run: give its number, or last", name));
@@ -56,7 +57,7 @@ lab::RunWithSamples logged_run(lab::Logbook& logbook, const std::string& name) {
 }
 
 // With what all documents have. Nothing here is a verdict: the status is good.
-json completed(const lab::Logbook& logbook, json document) {
+json completed(const lab::runbook::logbook::Logbook& logbook, json document) {
   document["version"] = 1;
   document["verb"] = "log";
   document["status"] = 0;
@@ -64,98 +65,105 @@ json completed(const lab::Logbook& logbook, json document) {
   return document;
 }
 
-json note_json(const lab::LoggedNote& note) {
+json note_json(const lab::runbook::logbook::LoggedNote& note) {
   return {{"id", note.id},     {"at", note.at},     {"run", note.run},
           {"kind", note.kind}, {"text", note.text}, {"why", note.why}};
 }
 
 int list_runs(const LogOptions& options) {
-  lab::Logbook logbook = open(options);
+  lab::runbook::logbook::Logbook logbook = open(options);
   auto runs = json::array();
-  for (const lab::LoggedRun& run : logbook.runs(options.verb, options.limit)) runs.push_back(lab::to_json(run));
-  return conclude(options.session, completed(logbook, {{"runs", std::move(runs)}}), lab::log_list_screen);
+  for (const lab::runbook::logbook::LoggedRun& run : logbook.runs(options.verb, options.limit))
+    runs.push_back(lab::runbook::logbook::to_json(run));
+  return options::conclude(options.session, completed(logbook, {{"runs", std::move(runs)}}),
+                           lab::runbook::logbook::log_list_screen);
 }
 
 int show(const LogOptions& options) {
-  lab::Logbook logbook = open(options);
-  const lab::RunWithSamples one = logged_run(logbook, options.runs.front());
+  lab::runbook::logbook::Logbook logbook = open(options);
+  const lab::runbook::logbook::RunWithSamples one = logged_run(logbook, options.runs.front());
   auto parts = json::array();
   for (const auto& [name, result] : logbook.parts(one.run.id)) parts.push_back(name);
   auto notes = json::array();
-  for (const lab::LoggedNote& note : logbook.notes()) {
+  for (const lab::runbook::logbook::LoggedNote& note : logbook.notes()) {
     if (note.run == one.run.id) notes.push_back(note_json(note));
   }
   auto figures = json::array();
-  for (const lab::RunFigure& figure : lab::run_figures(one.run)) {
-    figures.push_back(
-        {{"name", figure.name}, {"at", figure.at}, {"kind", lab::kind_text(figure.kind)}, {"value", figure.value}});
+  for (const lab::runbook::logbook::RunFigure& figure : lab::runbook::logbook::run_figures(one.run)) {
+    figures.push_back({{"name", figure.name},
+                       {"at", figure.at},
+                       {"kind", lab::runbook::logbook::kind_text(figure.kind)},
+                       {"value", figure.value}});
   }
-  return conclude(options.session,
-                  completed(logbook, {{"run", lab::log_to_json({one}).front()},
-                                      {"figures", std::move(figures)},
-                                      {"parts", std::move(parts)},
-                                      {"notes", std::move(notes)}}),
-                  lab::log_show_screen);
+  return options::conclude(options.session,
+                           completed(logbook, {{"run", lab::runbook::logbook::log_to_json({one}).front()},
+                                               {"figures", std::move(figures)},
+                                               {"parts", std::move(parts)},
+                                               {"notes", std::move(notes)}}),
+                           lab::runbook::logbook::log_show_screen);
 }
 
 int diff(const LogOptions& options) {
-  lab::Logbook logbook = open(options);
-  const lab::RunWithSamples before = logged_run(logbook, options.runs.front());
-  const lab::RunWithSamples after = logged_run(logbook, options.runs.back());
-  return conclude(options.session, completed(logbook, lab::log_diff(before, after)), lab::log_diff_screen);
+  lab::runbook::logbook::Logbook logbook = open(options);
+  const lab::runbook::logbook::RunWithSamples before = logged_run(logbook, options.runs.front());
+  const lab::runbook::logbook::RunWithSamples after = logged_run(logbook, options.runs.back());
+  return options::conclude(options.session, completed(logbook, lab::runbook::logbook::log_diff(before, after)),
+                           lab::runbook::logbook::log_diff_screen);
 }
 
 int print_table(const std::string& text) {
-  lab::print_screen(stdout, text);
+  lab::base::print_screen(stdout, text);
   return 0;
 }
 
 int export_runs(const LogOptions& options) {
-  lab::Logbook logbook = open(options);
-  std::vector<lab::RunWithSamples> runs;
+  lab::runbook::logbook::Logbook logbook = open(options);
+  std::vector<lab::runbook::logbook::RunWithSamples> runs;
   if (options.runs.empty()) {
-    std::vector<lab::LoggedRun> all = logbook.runs(options.verb, -1);  // no limit
+    std::vector<lab::runbook::logbook::LoggedRun> all = logbook.runs(options.verb, -1);  // no limit
     std::ranges::reverse(all);
-    for (lab::LoggedRun& run : all) {
+    for (lab::runbook::logbook::LoggedRun& run : all) {
       const std::int64_t id = run.id;
       runs.push_back({std::move(run), logbook.samples(id)});
     }
   }
   for (const std::string& name : options.runs) runs.push_back(logged_run(logbook, name));
-  if (options.format == "csv") return print_table(lab::log_to_csv(runs));
-  if (options.format == "markdown") return print_table(lab::log_to_markdown(runs));
-  lab::print_text(stdout, lab::json_pages(lab::log_to_json(runs)));
+  if (options.format == "csv") return print_table(lab::runbook::logbook::log_to_csv(runs));
+  if (options.format == "markdown") return print_table(lab::runbook::logbook::log_to_markdown(runs));
+  lab::base::print_text(stdout, lab::base::json_pages(lab::runbook::logbook::log_to_json(runs)));
   return 0;
 }
 
 int readme(const LogOptions& options) {
-  lab::Logbook logbook = open(options);
-  const json document = {{"paragraph", lab::log_to_paragraph(logged_run(logbook, options.runs.front()))}};
-  return conclude(options.session, completed(logbook, document), [](const json& made, const lab::Terminal&) {
-    return made.at("paragraph").get<std::string>() + "\n";
-  });
+  lab::runbook::logbook::Logbook logbook = open(options);
+  const json document = {
+      {"paragraph", lab::runbook::logbook::log_to_paragraph(logged_run(logbook, options.runs.front()))}};
+  return options::conclude(
+      options.session, completed(logbook, document),
+      [](const json& made, const lab::base::Terminal&) { return made.at("paragraph").get<std::string>() + "\n"; });
 }
 
 int notes(const LogOptions& options) {
-  lab::Logbook logbook = open(options);
+  lab::runbook::logbook::Logbook logbook = open(options);
   auto all = json::array();
-  for (const lab::LoggedNote& note : logbook.notes()) all.push_back(note_json(note));
-  return conclude(options.session, completed(logbook, {{"notes", std::move(all)}}), lab::log_notes_screen);
+  for (const lab::runbook::logbook::LoggedNote& note : logbook.notes()) all.push_back(note_json(note));
+  return options::conclude(options.session, completed(logbook, {{"notes", std::move(all)}}),
+                           lab::runbook::logbook::log_notes_screen);
 }
 
 int put_note(const LogOptions& options, const char* kind) {
-  lab::Logbook logbook = open(options);
+  lab::runbook::logbook::Logbook logbook = open(options);
   const std::int64_t run = options.runs.empty() ? 0 : logged_run(logbook, options.runs.front()).run.id;
   logbook.put_note(run, kind, options.text, options.why);
   const json document = {{"notes", json::array({note_json(logbook.notes().back())})}};
-  return conclude(options.session, completed(logbook, document), lab::log_notes_screen);
+  return options::conclude(options.session, completed(logbook, document), lab::runbook::logbook::log_notes_screen);
 }
 
 using Part = std::function<int(const LogOptions& options)>;
 
-void does(CLI::App& verb, const std::shared_ptr<LogOptions>& options, Action& chosen, Part part) {
+void does(CLI::App& verb, const std::shared_ptr<LogOptions>& options, options::Action& chosen, Part part) {
   verb.callback([options, &chosen, part = std::move(part)] {
-    chosen = [options, part](const auto&) { return guarded([&] { return part(*options); }); };
+    chosen = [options, part](const auto&) { return options::guarded([&] { return part(*options); }); };
   });
 }
 
@@ -165,13 +173,13 @@ void add_filters(CLI::App& verb, LogOptions& options) {
 
 }  // namespace
 
-void add_log(CLI::App& app, Action& chosen) {
+void add_log(CLI::App& app, options::Action& chosen) {
   auto options = std::make_shared<LogOptions>();
   CLI::App* log = app.add_subcommand("log", "The logbook of what doctor, sweep and the other commands measured");
   log->require_subcommand(0, 1);
   const auto add = [&](const char* name, const char* what, Part part) {
     CLI::App* verb = log->add_subcommand(name, what);
-    add_reading_options(*verb, options->session);
+    options::add_reading_options(*verb, options->session);
     does(*verb, options, chosen, std::move(part));
     return verb;
   };
@@ -182,11 +190,11 @@ void add_log(CLI::App& app, Action& chosen) {
   CLI::App* listed = add("list", "The runs, newest first", list_runs);
   add_list_options(*listed);
   // Without a further word it lists.
-  add_reading_options(*log, options->session);
+  options::add_reading_options(*log, options->session);
   add_list_options(*log);
   log->callback([log, options, &chosen] {
     if (log->get_subcommands().empty())
-      chosen = [options](const auto&) { return guarded([&] { return list_runs(*options); }); };
+      chosen = [options](const auto&) { return options::guarded([&] { return list_runs(*options); }); };
   });
 
   add("show", "All fields of a run", show)

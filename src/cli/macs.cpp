@@ -5,37 +5,37 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/mac_choice.h"
+#include "cli/options/mac_options.h"
 #include "cli/verbs.h"
-#include "lab/mac_screen.h"
-#include "lab/safe_text.h"
-#include "lab/terminal.h"
+#include "lab/base/safe_text.h"
+#include "lab/base/terminal.h"
+#include "lab/size/mac_screen.h"
 
 namespace anymps::cli {
 namespace {
 
 struct MacsOptions {
-  MacChoice choice;
+  options::MacChoice choice;
   bool json = false;
   bool sources = false;
 };
 
 int macs(const MacsOptions& options) {
   const auto chosen = options.choice.resolve();
-  if (!chosen) return kUsageError;
+  if (!chosen) return options::kUsageError;
   if (options.json) {
-    fmt::print("{}\n", lab::macs_to_json(chosen->macos).dump(2));
+    fmt::print("{}\n", lab::size::macs_to_json(chosen->macos).dump(2));
   } else if (options.sources) {
-    lab::print_screen(stdout, lab::mac_source_screen());
+    lab::base::print_screen(stdout, lab::size::mac_source_screen());
   } else {
-    lab::print_screen(stdout, lab::mac_screen(chosen->macos, lab::Terminal::behind(STDOUT_FILENO)));
+    lab::base::print_screen(stdout, lab::size::mac_screen(chosen->macos, lab::base::Terminal::behind(STDOUT_FILENO)));
   }
   return 0;
 }
 
 }  // namespace
 
-void add_macs(CLI::App& app, Action& chosen) {
+void add_macs(CLI::App& app, options::Action& chosen) {
   auto options = std::make_shared<MacsOptions>();
   CLI::App* verb = app.add_subcommand("macs", "List the Macs that can be simulated");
   options->choice.add_macos(*verb);

@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_line.h"
-#include "cli/help_formatter.h"
+#include "cli/metal/verbs.h"
+#include "cli/options/command_line.h"
+#include "cli/options/help_formatter.h"
+#include "cli/options/version.h"
 #include "cli/verbs.h"
-#include "cli/version.h"
-#include "lab/log.h"
-#include "lab/metal_reader.h"
-#include "lab/standard_output.h"
+#include "lab/base/log.h"
+#include "lab/base/standard_output.h"
+#include "lab/metallib/reader.h"
 
 namespace anymps::cli {
 namespace {
@@ -46,23 +47,23 @@ void name_group(CLI::App& app) {
 
 int usage_error(const std::string& complaint, const std::vector<std::string>& words) {
   const bool has_verb = !words.empty() && !words.front().starts_with('-');
-  lab::log().error("{} (see anymps {}--help)", complaint, has_verb ? words.front() + " " : "");
-  return kUsageError;
+  lab::base::log().error("{} (see anymps {}--help)", complaint, has_verb ? words.front() + " " : "");
+  return options::kUsageError;
 }
 
 int run_words(const std::vector<std::string>& words) {
   CLI::App app("PyTorch's MPS device for machines without an Apple GPU.", "anymps");
-  app.formatter(std::make_shared<HelpFormatter>());
+  app.formatter(std::make_shared<options::HelpFormatter>());
   app.set_help_flag("-h,--help", "Show this help and exit");
   app.set_version_flag("--version", "anymps " ANYMPS_VERSION, "Show the version and exit");
   app.get_formatter()->label("SUBCOMMAND", "VERB");
   app.require_subcommand(1);
   app.footer(kExamples);
-  Action chosen;
+  options::Action chosen;
   add_run(app, chosen);
   add_check(app, chosen);
   add_trace(app, chosen);
-  add_replay(app, chosen);
+  metal::add_replay(app, chosen);
   add_coverage(app, chosen);
   add_size(app, chosen);
   add_parity(app, chosen);
@@ -72,7 +73,7 @@ int run_words(const std::vector<std::string>& words) {
   add_plateau(app, chosen);
   add_profile(app, chosen);
   add_decide(app, chosen);
-  add_metal(app, chosen);
+  metal::add_metal(app, chosen);
   add_sr(app);
   add_doctor(app, chosen);
   add_log(app, chosen);
@@ -84,13 +85,13 @@ int run_words(const std::vector<std::string>& words) {
 
   if (words.empty()) {
     std::cout << app.help();
-    return kUsageError;
+    return options::kUsageError;
   }
-  if (const auto complaint = unknown_verb(app, words)) {
-    lab::log().error(*complaint);
-    return kUsageError;
+  if (const auto complaint = options::unknown_verb(app, words)) {
+    lab::base::log().error(*complaint);
+    return options::kUsageError;
   }
-  const CommandLine line = cut_command(app, words);
+  const options::CommandLine line = options::cut_command(app, words);
   try {
     app.parse(std::vector<std::string>(line.own.rbegin(), line.own.rend()));  // the parser takes words from the back
   } catch (const CLI::Success& answer) {
@@ -100,11 +101,11 @@ int run_words(const std::vector<std::string>& words) {
   }
   // A verb that takes a command lets unknown words pass; here they can only be options.
   if (const auto unknown = app.remaining(true); !unknown.empty()) {
-    return usage_error(unknown_option(app, line.own, unknown.front()), line.own);
+    return usage_error(options::unknown_option(app, line.own, unknown.front()), line.own);
   }
-  if (const auto complaint = missing_script(line.command)) {
-    lab::log().error(*complaint);
-    return kUsageError;
+  if (const auto complaint = options::missing_script(line.command)) {
+    lab::base::log().error(*complaint);
+    return options::kUsageError;
   }
   return chosen(line.command);
 }
@@ -117,17 +118,17 @@ namespace {
 int run_main(int argc, char** argv) {
   try {
     std::vector<std::string> words(argv + 1, argv + argc);
-    if (!words.empty() && words.front() == anymps::lab::kMetalChild) {
-      return anymps::lab::metal_child({words.begin() + 1, words.end()});
+    if (!words.empty() && words.front() == anymps::lab::metallib::kMetalChild) {
+      return anymps::lab::metallib::metal_child({words.begin() + 1, words.end()});
     }
     if (!words.empty() && words.front() == "sr") return anymps::cli::run_sr({words.begin() + 1, words.end()});
     return anymps::cli::run_words(words);
   } catch (const std::exception& error) {
-    if (!anymps::lab::output_failed()) anymps::lab::log().error(error.what());
+    if (!anymps::lab::base::output_failed()) anymps::lab::base::log().error(error.what());
     return 1;
   }
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return anymps::lab::status_after_output(run_main(argc, argv)); }
+int main(int argc, char** argv) { return anymps::lab::base::status_after_output(run_main(argc, argv)); }

@@ -1,4 +1,4 @@
-#include "lab/runbook/parity.h"
+#include "lab/runbook/parity/parity.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
@@ -7,43 +7,46 @@
 #include <set>
 #include <stdexcept>
 
-#include "cli/lab_verb.h"
-#include "cli/traced_run.h"
-#include "cli/trial_options.h"
+#include "cli/options/runbook_options.h"
+#include "cli/options/traced_run.h"
+#include "cli/options/trial_options.h"
 #include "cli/verbs.h"
-#include "lab/runbook/device_switch.h"
-#include "lab/runbook/parity_screen.h"
+#include "lab/runbook/parity/screen.h"
+#include "lab/runbook/trial/device_switch.h"
 
 namespace anymps::cli {
 namespace {
 
 struct ParityArguments {
-  lab::SessionOptions session;
-  lab::ParityOptions parity;
-  TrialOptions trial;
+  lab::runbook::trial::SessionOptions session;
+  lab::runbook::parity::ParityOptions parity;
+  options::TrialOptions trial;
   std::string device_argument;
   std::string device_environment;
 };
 
 int parity(ParityArguments arguments, const std::vector<std::string>& command) {
-  lab::ParityOptions& options = arguments.parity;
+  lab::runbook::parity::ParityOptions& options = arguments.parity;
   options.trial = arguments.trial.settings("parity", command);
   if (!options.devices.empty() && std::set(options.devices.begin(), options.devices.end()).size() < 2) {
     throw std::invalid_argument("--devices: name two or more, such as cpu,mps");
   }
   if (options.update && options.table.empty()) throw std::invalid_argument("--update: name the file with --table");
-  if (options.update && !can_write("--table", options.table)) return kUsageError;
-  options.device = lab::device_switch(options.trial.command, arguments.device_argument, arguments.device_environment);
+  if (options.update && !options::can_write("--table", options.table)) return options::kUsageError;
+  options.device = lab::runbook::trial::device_switch(options.trial.command, arguments.device_argument,
+                                                      arguments.device_environment);
   if (options.genuine.empty()) {
     const char* folder = std::getenv("ANYMPS_GENUINE_KERNELS");
     if (folder != nullptr) options.genuine = folder;
   }
-  lab::Session session("parity", arguments.session, options.trial.command, lab::to_json(options));
-  return conclude(arguments.session, lab::parity(session, options), lab::parity_screen);
+  lab::runbook::trial::Session session("parity", arguments.session, options.trial.command,
+                                       lab::runbook::parity::to_json(options));
+  return options::conclude(arguments.session, lab::runbook::parity::parity(session, options),
+                           lab::runbook::parity::parity_screen);
 }
 
 void add_options(CLI::App& verb, ParityArguments& arguments) {
-  lab::ParityOptions& options = arguments.parity;
+  lab::runbook::parity::ParityOptions& options = arguments.parity;
   verb.add_option("--devices", options.devices,
                   "The devices, the reference first (default: cpu,mps, and cuda where there is one)")
       ->delimiter(',')
@@ -86,11 +89,11 @@ void add_options(CLI::App& verb, ParityArguments& arguments) {
 
 }  // namespace
 
-void add_parity(CLI::App& app, Action& chosen) {
+void add_parity(CLI::App& app, options::Action& chosen) {
   auto arguments = std::make_shared<ParityArguments>();
   CLI::App* verb = app.add_subcommand("parity", "Does a script compute the same on cpu, mps and cuda?");
   verb->prefix_command();
-  add_session_options(*verb, arguments->session);
+  options::add_session_options(*verb, arguments->session);
   arguments->trial.add_to(*verb);
   add_options(*verb, *arguments);
   verb->footer(R"(COMMAND is as for anymps run. It runs once a device, with the same seed, unchanged but for the device.
@@ -106,7 +109,7 @@ Examples:
 )");
   verb->callback([arguments, &chosen] {
     chosen = [arguments](const std::vector<std::string>& command) {
-      return guarded([&] { return parity(*arguments, command); });
+      return options::guarded([&] { return parity(*arguments, command); });
     };
   });
 }

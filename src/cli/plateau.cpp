@@ -1,4 +1,4 @@
-#include "lab/runbook/plateau.h"
+#include "lab/runbook/plateau/plateau.h"
 
 #include <fmt/format.h>
 
@@ -6,38 +6,40 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/lab_verb.h"
-#include "cli/trial_options.h"
+#include "cli/options/runbook_options.h"
+#include "cli/options/trial_options.h"
 #include "cli/verbs.h"
-#include "lab/runbook/lab_screen.h"
-#include "lab/runbook/plateau_run.h"
+#include "lab/runbook/plateau/measure.h"
+#include "lab/runbook/plateau/screen.h"
 
 namespace anymps::cli {
 namespace {
 
 struct PlateauOptions {
-  lab::SessionOptions session;
-  TrialOptions trial;
-  lab::PlateauSettings plateau;
+  lab::runbook::trial::SessionOptions session;
+  options::TrialOptions trial;
+  lab::runbook::plateau::PlateauSettings plateau;
 };
 
 int plateau(const PlateauOptions& options, const std::vector<std::string>& command) {
-  const lab::TrialSettings settings = options.trial.settings("plateau", command);
-  lab::Session session("plateau", options.session, settings.command,
-                       {{"trial", options.trial.key()}, {"plateau", options.plateau.key()}});
-  const lab::PlateauResult result = lab::run_plateau(session, settings, options.plateau, 0, 1);
-  return conclude(options.session, session.finish(result.verdict, result.document), lab::plateau_screen);
+  const lab::runbook::trial::TrialSettings settings = options.trial.settings("plateau", command);
+  lab::runbook::trial::Session session("plateau", options.session, settings.command,
+                                       {{"trial", options.trial.key()}, {"plateau", options.plateau.key()}});
+  const lab::runbook::plateau::PlateauResult result =
+      lab::runbook::plateau::run_plateau(session, settings, options.plateau, 0, 1);
+  return options::conclude(options.session, session.finish(result.verdict, result.document),
+                           lab::runbook::plateau::plateau_screen);
 }
 
 }  // namespace
 
-void add_plateau(CLI::App& app, Action& chosen) {
+void add_plateau(CLI::App& app, options::Action& chosen) {
   auto options = std::make_shared<PlateauOptions>();
   CLI::App* verb = app.add_subcommand("plateau", "Run ten epochs with a flush after each: does memory keep growing?");
   verb->prefix_command();
-  add_session_options(*verb, options->session);
+  options::add_session_options(*verb, options->session);
   options->trial.add_to(*verb);
-  lab::PlateauSettings& plateau_settings = options->plateau;
+  lab::runbook::plateau::PlateauSettings& plateau_settings = options->plateau;
   verb->add_option("--epochs", plateau_settings.epochs, "How many (10); the script must not end before")
       ->type_name("N");
   verb->add_option("--epoch-steps", plateau_settings.epoch_steps, "Take so many steps for an epoch")->type_name("N");
@@ -57,7 +59,7 @@ Examples:
 )");
   verb->callback([options, &chosen] {
     chosen = [options](const std::vector<std::string>& command) {
-      return guarded([&] { return plateau(*options, command); });
+      return options::guarded([&] { return plateau(*options, command); });
     };
   });
 }

@@ -1,28 +1,28 @@
-#include "lab/runbook/profile.h"
+#include "lab/runbook/profile/profile.h"
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "cli/lab_verb.h"
-#include "cli/trial_options.h"
+#include "cli/options/runbook_options.h"
+#include "cli/options/trial_options.h"
 #include "cli/verbs.h"
-#include "lab/runbook/lab_screen.h"
+#include "lab/runbook/profile/screen.h"
 
 namespace anymps::cli {
 namespace {
 
 struct ProfileOptions {
-  lab::SessionOptions session;
-  TrialOptions trial;
-  lab::ProfileSettings profile;
+  lab::runbook::trial::SessionOptions session;
+  options::TrialOptions trial;
+  lab::runbook::profile::ProfileSettings profile;
   std::vector<std::string> stages;
   std::uint64_t bisect = 0;
 };
 
 // "decode=read_png,read_jpeg".
-void add_stage(const std::string& text, lab::ProfileSettings& profile) {
+void add_stage(const std::string& text, lab::runbook::profile::ProfileSettings& profile) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) throw std::runtime_error("--stage: `" + text + "` is not STAGE=FUNCTION,...");
   auto& names = profile.stage_names[text.substr(0, equals)];
@@ -32,23 +32,25 @@ void add_stage(const std::string& text, lab::ProfileSettings& profile) {
 int profile(ProfileOptions options, const std::vector<std::string>& command) {
   for (const std::string& stage : options.stages) add_stage(stage, options.profile);
   if (options.bisect > 0) options.profile.bisect_workers = options.bisect;
-  const lab::TrialSettings settings = options.trial.settings("profile", command);
-  lab::Session session("profile", options.session, settings.command,
-                       {{"trial", options.trial.key()}, {"profile", options.profile.key()}});
-  const lab::ProfileResult result = lab::run_profile(session, settings, options.profile, 0, 1);
-  return conclude(options.session, session.finish(result.verdict, result.document), lab::profile_screen);
+  const lab::runbook::trial::TrialSettings settings = options.trial.settings("profile", command);
+  lab::runbook::trial::Session session("profile", options.session, settings.command,
+                                       {{"trial", options.trial.key()}, {"profile", options.profile.key()}});
+  const lab::runbook::profile::ProfileResult result =
+      lab::runbook::profile::run_profile(session, settings, options.profile, 0, 1);
+  return options::conclude(options.session, session.finish(result.verdict, result.document),
+                           lab::runbook::profile::profile_screen);
 }
 
 }  // namespace
 
-void add_profile(CLI::App& app, Action& chosen) {
+void add_profile(CLI::App& app, options::Action& chosen) {
   auto options = std::make_shared<ProfileOptions>();
   CLI::App* verb =
       app.add_subcommand("profile", "Where the time of a step goes: input, host, device, waiting, fallback");
   verb->prefix_command();
-  add_session_options(*verb, options->session);
+  options::add_session_options(*verb, options->session);
   options->trial.add_to(*verb);
-  lab::ProfileSettings& settings = options->profile;
+  lab::runbook::profile::ProfileSettings& settings = options->profile;
   verb->add_option("--steps", settings.steps, "Steps of the window (50)")->check(CLI::PositiveNumber)->type_name("N");
   verb->add_option("--warm-up", settings.warm_up, "Steps before it (5)")->check(CLI::PositiveNumber)->type_name("N");
   verb->add_option("--seconds", settings.seconds, "Cut a window short after so long (120)")->type_name("S");
@@ -75,7 +77,7 @@ Examples:
 )");
   verb->callback([options, &chosen] {
     chosen = [options](const std::vector<std::string>& command) {
-      return guarded([&] { return profile(*options, command); });
+      return options::guarded([&] { return profile(*options, command); });
     };
   });
 }

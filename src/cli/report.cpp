@@ -1,4 +1,4 @@
-#include "lab/runbook/report.h"
+#include "lab/runbook/report/report.h"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,10 @@
 #include <optional>
 #include <stdexcept>
 
-#include "cli/lab_verb.h"
-#include "cli/traced_run.h"
+#include "cli/options/runbook_options.h"
+#include "cli/options/traced_run.h"
 #include "cli/verbs.h"
-#include "gpu/whole_number.h"
+#include "gpu/support/whole_number.h"
 
 namespace anymps::cli {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kMostRuns = 1000;
 
 struct ReportOptions {
-  lab::SessionOptions session;
+  lab::runbook::trial::SessionOptions session;
   std::vector<std::string> runs;
   std::vector<std::string> from;
   std::string output = "report.html";
@@ -31,11 +31,11 @@ struct ReportOptions {
 };
 
 // Reading makes no logbook where there is none.
-std::optional<lab::Logbook> logbook_of(const ReportOptions& options) {
-  const std::filesystem::path path =
-      options.session.logbook.empty() ? lab::Logbook::default_path() : std::filesystem::path(options.session.logbook);
+std::optional<lab::runbook::logbook::Logbook> logbook_of(const ReportOptions& options) {
+  const std::filesystem::path path = options.session.logbook.empty() ? lab::runbook::logbook::Logbook::default_path()
+                                                                     : std::filesystem::path(options.session.logbook);
   std::error_code error;
-  if (std::filesystem::exists(path, error)) return lab::Logbook(path);
+  if (std::filesystem::exists(path, error)) return lab::runbook::logbook::Logbook(path);
   if (options.from.empty() || !options.runs.empty() || options.last || !options.session.logbook.empty()) {
     throw std::runtime_error(
         fmt::format("there is no logbook at {}: run a command of the runbook first", path.string()));
@@ -43,24 +43,24 @@ std::optional<lab::Logbook> logbook_of(const ReportOptions& options) {
   return std::nullopt;
 }
 
-lab::FinishedRun finished_run(const std::string& word, lab::Logbook& logbook,
-                              const std::vector<lab::FinishedRun>& all) {
+lab::runbook::logbook::FinishedRun finished_run(const std::string& word, lab::runbook::logbook::Logbook& logbook,
+                                                const std::vector<lab::runbook::logbook::FinishedRun>& all) {
   if (word == "last") {
     if (all.empty()) throw std::runtime_error("the logbook has no finished run yet");
     return all.front();
   }
-  const auto number = gpu::whole_number(word);
+  const auto number = gpu::support::whole_number(word);
   if (!number) throw std::runtime_error(fmt::format("`{}` is neither the number of a run nor `last`", word));
   const auto run = logbook.run(static_cast<std::int64_t>(*number));
   if (!run) throw std::runtime_error(fmt::format("the logbook has no run {}", word));
-  if (run->state != lab::RunState::kDone) {
+  if (run->state != lab::runbook::logbook::RunState::kDone) {
     throw std::runtime_error(
         fmt::format("run {} is not finished: the same `anymps {}` command goes on with it", word, run->verb));
   }
-  return lab::finished(*run);
+  return lab::runbook::logbook::finished(*run);
 }
 
-std::string screen_of(const nlohmann::json& document, const lab::Terminal& terminal) {
+std::string screen_of(const nlohmann::json& document, const lab::base::Terminal& terminal) {
   std::string text;
   for (const nlohmann::json& section : document.at("sections")) {
     for (const nlohmann::json& run : section.at("runs")) {
@@ -83,36 +83,37 @@ std::string screen_of(const nlohmann::json& document, const lab::Terminal& termi
 }
 
 int report(const ReportOptions& options) {
-  std::vector<lab::FinishedRun> chosen;
+  std::vector<lab::runbook::logbook::FinishedRun> chosen;
   for (const std::string& file : options.from) {
-    for (lab::FinishedRun& run : lab::finished_in(file)) chosen.push_back(std::move(run));
+    for (lab::runbook::logbook::FinishedRun& run : lab::runbook::logbook::finished_in(file))
+      chosen.push_back(std::move(run));
   }
-  std::vector<lab::FinishedRun> all = chosen;
+  std::vector<lab::runbook::logbook::FinishedRun> all = chosen;
   if (auto logbook = logbook_of(options)) {
-    std::vector<lab::FinishedRun> logged;
-    for (const lab::LoggedRun& run : logbook->runs({}, kMostRuns)) {
-      if (run.state == lab::RunState::kDone) logged.push_back(lab::finished(run));
+    std::vector<lab::runbook::logbook::FinishedRun> logged;
+    for (const lab::runbook::logbook::LoggedRun& run : logbook->runs({}, kMostRuns)) {
+      if (run.state == lab::runbook::logbook::RunState::kDone) logged.push_back(lab::runbook::logbook::finished(run));
     }
     for (const std::string& word : options.runs) chosen.push_back(finished_run(word, *logbook, logged));
     if (options.last) chosen.push_back(finished_run("last", *logbook, logged));
-    if (chosen.empty()) chosen = lab::choose_runs(logged, options.side_by_side);
+    if (chosen.empty()) chosen = lab::runbook::report::choose_runs(logged, options.side_by_side);
     std::ranges::move(logged, std::back_inserter(all));
   }
   if (chosen.empty()) throw std::runtime_error("the logbook has no finished run yet: there is nothing to report");
-  if (!can_write("-o", options.output)) return kUsageError;
+  if (!options::can_write("-o", options.output)) return options::kUsageError;
 
-  lab::Report report = lab::make_report(chosen, all);
-  write_text(options.output, report.html);
+  lab::runbook::report::Report report = lab::runbook::report::make_report(chosen, all);
+  options::write_text(options.output, report.html);
   report.document["version"] = 1;
   report.document["verb"] = "report";
   report.document["path"] = std::filesystem::absolute(options.output).string();
   report.document["status"] = 0;
-  return conclude(options.session, report.document, screen_of);
+  return options::conclude(options.session, report.document, screen_of);
 }
 
 }  // namespace
 
-void add_report(CLI::App& app, Action& chosen) {
+void add_report(CLI::App& app, options::Action& chosen) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* verb = app.add_subcommand("report", "Draw runs of the logbook as one HTML page that needs no network");
   verb->add_option("RUN", options->runs, "Numbers of the logbook, or `last`; without: the newest command's runs");
@@ -124,7 +125,7 @@ void add_report(CLI::App& app, Action& chosen) {
   verb->add_flag("--last", options->last, "The newest finished run");
   verb->add_flag("--side-by-side", options->side_by_side,
                  "Of the newest command one run for each setting, such as another Mac, beside one another");
-  add_reading_options(*verb, options->session);
+  options::add_reading_options(*verb, options->session);
   verb->footer(R"(Runs of the same command of the runbook stand side by side, with their curves in common charts.
 
 Examples:
@@ -133,7 +134,7 @@ Examples:
   anymps report --from sweep.json --last     a document of a file, and the newest run
 )");
   verb->callback([options, &chosen] {
-    chosen = [options](const std::vector<std::string>&) { return guarded([&] { return report(*options); }); };
+    chosen = [options](const std::vector<std::string>&) { return options::guarded([&] { return report(*options); }); };
   });
 }
 

@@ -8,26 +8,26 @@
 #include <optional>
 #include <stdexcept>
 
-#include "cli/mac_choice.h"
-#include "cli/traced_run.h"
+#include "cli/options/mac_options.h"
+#include "cli/options/traced_run.h"
 #include "cli/verbs.h"
-#include "lab/child.h"
-#include "lab/json_text.h"
-#include "lab/log.h"
-#include "lab/memory_remedies.h"
-#include "lab/python.h"
-#include "lab/run_folder.h"
-#include "lab/run_summary.h"
-#include "lab/safe_text.h"
-#include "lab/summary_screen.h"
-#include "lab/terminal.h"
-#include "lab/trace_reader.h"
+#include "lab/base/json_text.h"
+#include "lab/base/log.h"
+#include "lab/base/safe_text.h"
+#include "lab/base/terminal.h"
+#include "lab/host/child.h"
+#include "lab/host/python.h"
+#include "lab/host/run_folder.h"
+#include "lab/size/memory_remedies.h"
+#include "lab/trace/reader.h"
+#include "lab/trace/run_screen.h"
+#include "lab/trace/run_summary.h"
 
 namespace anymps::cli {
 namespace {
 
 struct RunOptions {
-  MacChoice choice;
+  options::MacChoice choice;
   bool fallback = false;
   bool quiet = false;
   std::string versus;
@@ -35,71 +35,72 @@ struct RunOptions {
   std::string json;
 };
 
-lab::ChildResult run_traced(const RunOptions& options, lab::ChildCommand& command, const std::string& folder,
-                            lab::ChildOutput output) {
-  trace_into(command, folder);
+lab::host::ChildResult run_traced(const RunOptions& options, lab::host::ChildCommand& command,
+                                  const std::string& folder, lab::host::ChildOutput output) {
+  options::trace_into(command, folder);
   options.choice.put_into(command.environment);
   if (options.fallback) command.environment["PYTORCH_ENABLE_MPS_FALLBACK"] = "1";
-  return lab::run_child(command, output);
+  return lab::host::run_child(command, output);
 }
 
-std::string json_of(const lab::RunReport& report) { return lab::json_pages(lab::to_json(report)); }
+std::string json_of(const lab::trace::RunReport& report) { return lab::base::json_pages(lab::trace::to_json(report)); }
 
 int run_command(const RunOptions& options, const std::vector<std::string>& command) {
   if (command.empty()) {
-    lab::log().error("nothing to run; for example: anymps run train.py (see anymps run --help)");
-    return kUsageError;
+    lab::base::log().error("nothing to run; for example: anymps run train.py (see anymps run --help)");
+    return options::kUsageError;
   }
   const auto chosen = options.choice.resolve();
-  if (!chosen) return kUsageError;
-  if (!can_write("--json", options.json)) return kUsageError;
-  lab::ChildCommand versus;
+  if (!chosen) return options::kUsageError;
+  if (!options::can_write("--json", options.json)) return options::kUsageError;
+  lab::host::ChildCommand versus;
   try {
-    versus.words = lab::split_words(options.versus);
+    versus.words = lab::host::split_words(options.versus);
   } catch (const std::invalid_argument& error) {
-    lab::log().error("--versus: {}", error.what());
-    return kUsageError;
+    lab::base::log().error("--versus: {}", error.what());
+    return options::kUsageError;
   }
 
-  const lab::RunFolder folder = options.keep.empty() ? lab::RunFolder::temporary() : lab::RunFolder::kept(options.keep);
-  lab::ChildCommand child{lab::with_python(command), {}};
+  const lab::host::RunFolder folder =
+      options.keep.empty() ? lab::host::RunFolder::temporary() : lab::host::RunFolder::kept(options.keep);
+  lab::host::ChildCommand child{lab::host::with_python(command), {}};
   const std::string run_part = folder.make_part("run");
-  const lab::ChildResult result = run_traced(options, child, run_part, lab::ChildOutput::kInherit);
+  const lab::host::ChildResult result = run_traced(options, child, run_part, lab::host::ChildOutput::kInherit);
   if (!result.start_error.empty()) {
-    say_not_started(child, result);
+    options::say_not_started(child, result);
     return result.status();
   }
-  lab::RunReport report;
-  report.run = lab::summarise(child, result, lab::read_run(run_part));
+  lab::trace::RunReport report;
+  report.run = lab::trace::summarise(child, result, lab::trace::read_run(run_part));
   report.versus_arguments = options.versus;
   int status = result.status();
 
   if (!versus.words.empty() && status == 0 && !result.interrupted) {
     versus.words.insert(versus.words.begin(), child.words.begin(), child.words.end());
-    lab::log().info("the same again with {}", options.versus);
+    lab::base::log().info("the same again with {}", options.versus);
     const std::string versus_part = folder.make_part("versus");
     // What a pipe receives is the output of the first run only.
-    const lab::ChildResult other = run_traced(options, versus, versus_part, lab::ChildOutput::kToError);
-    if (!other.start_error.empty()) say_not_started(versus, other);
-    report.versus = lab::summarise(versus, other, lab::read_run(versus_part));
+    const lab::host::ChildResult other = run_traced(options, versus, versus_part, lab::host::ChildOutput::kToError);
+    if (!other.start_error.empty()) options::say_not_started(versus, other);
+    report.versus = lab::trace::summarise(versus, other, lab::trace::read_run(versus_part));
     status = other.status();
   }
 
   if (!options.quiet) {
-    const lab::Terminal terminal = lab::Terminal::behind(STDERR_FILENO);
-    const std::string screen = lab::summary_screen(report, terminal);
-    lab::print_screen(stderr, screen);
-    const std::string remedies = lab::memory_remedies(report.run, lab::SimulatedMac::of(*chosen), terminal);
-    lab::print_screen(stderr, remedies);
+    const lab::base::Terminal terminal = lab::base::Terminal::behind(STDERR_FILENO);
+    const std::string screen = lab::trace::summary_screen(report, terminal);
+    lab::base::print_screen(stderr, screen);
+    const std::string remedies = lab::size::memory_remedies(report.run, lab::size::SimulatedMac::of(*chosen), terminal);
+    lab::base::print_screen(stderr, remedies);
   }
-  write_text(options.json, json_of(report));
-  if (!options.keep.empty()) write_text((folder.path() / "summary.json").string(), json_of(report));
+  options::write_text(options.json, json_of(report));
+  if (!options.keep.empty()) options::write_text((folder.path() / "summary.json").string(), json_of(report));
   return status;
 }
 
 }  // namespace
 
-void add_run(CLI::App& app, Action& chosen) {
+void add_run(CLI::App& app, options::Action& chosen) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* verb = app.add_subcommand("run", "Run a script or program; end with one screen of figures");
   verb->prefix_command();

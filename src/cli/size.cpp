@@ -7,31 +7,31 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "cli/mac_choice.h"
-#include "cli/traced_run.h"
+#include "cli/options/mac_options.h"
+#include "cli/options/traced_run.h"
 #include "cli/verbs.h"
-#include "gpu/byte_size.h"
-#include "gpu/whole_number.h"
-#include "lab/child.h"
-#include "lab/json_text.h"
-#include "lab/log.h"
-#include "lab/python.h"
-#include "lab/resident_set.h"
-#include "lab/run_folder.h"
-#include "lab/run_summary.h"
-#include "lab/runbook/command_setting.h"
-#include "lab/safe_text.h"
-#include "lab/size_html.h"
-#include "lab/size_report.h"
-#include "lab/size_screen.h"
-#include "lab/terminal.h"
-#include "lab/trace_reader.h"
+#include "gpu/support/byte_size.h"
+#include "gpu/support/whole_number.h"
+#include "lab/base/json_text.h"
+#include "lab/base/log.h"
+#include "lab/base/safe_text.h"
+#include "lab/base/terminal.h"
+#include "lab/host/child.h"
+#include "lab/host/python.h"
+#include "lab/host/resident_set.h"
+#include "lab/host/run_folder.h"
+#include "lab/runbook/trial/command_setting.h"
+#include "lab/size/html.h"
+#include "lab/size/report.h"
+#include "lab/size/screen.h"
+#include "lab/trace/reader.h"
+#include "lab/trace/run_summary.h"
 
 namespace anymps::cli {
 namespace {
 
 struct SizeOptions {
-  MacChoice choice;
+  options::MacChoice choice;
   std::string other_apps;
   std::string batch_argument;
   std::string json;
@@ -39,81 +39,83 @@ struct SizeOptions {
 };
 
 struct Measured {
-  lab::ChildResult result;
-  lab::RunSummary run;
-  lab::ResidentSet resident;
+  lab::host::ChildResult result;
+  lab::trace::RunSummary run;
+  lab::host::ResidentSet resident;
 };
 
 // The Mac with the most memory: its largest buffer stands in the way of the fewest runs.
-const gpu::MacProfile& roomiest_mac() {
-  return *std::ranges::max_element(gpu::all_macs(), {}, [](const gpu::MacProfile& mac) { return mac.memory.value; });
+const gpu::history::MacProfile& roomiest_mac() {
+  return *std::ranges::max_element(gpu::history::all_macs(), {},
+                                   [](const gpu::history::MacProfile& mac) { return mac.memory.value; });
 }
 
-Measured measure(const SizeOptions& options, lab::ChildCommand command, const std::string& folder, bool count) {
-  trace_into(command, folder);
+Measured measure(const SizeOptions& options, lab::host::ChildCommand command, const std::string& folder, bool count) {
+  options::trace_into(command, folder);
   command.environment["ANYMPS_MAC"] = roomiest_mac().name;
   command.environment["PYTORCH_MPS_HIGH_WATERMARK_RATIO"] = "0.0";
   if (count) command.environment["ANYMPS_COUNT_STEP"] = "1";
   options.choice.put_into(command.environment);
-  lab::ResidentSetWatch watch;
+  lab::host::ResidentSetWatch watch;
   Measured measured;
-  measured.result = lab::run_child(command, lab::ChildOutput::kToError);
+  measured.result = lab::host::run_child(command, lab::host::ChildOutput::kToError);
   measured.resident = watch.peak();
-  measured.run = lab::summarise(command, measured.result, lab::read_run(folder));
+  measured.run = lab::trace::summarise(command, measured.result, lab::trace::read_run(folder));
   return measured;
 }
 
 // The status to end with where there is nothing to report: the child's own, or 1 where it did not use the device.
-std::optional<int> failed(const Measured& measured, const lab::ChildCommand& command) {
+std::optional<int> failed(const Measured& measured, const lab::host::ChildCommand& command) {
   if (!measured.result.start_error.empty()) {
-    say_not_started(command, measured.result);
+    options::say_not_started(command, measured.result);
     return measured.result.status();
   }
   if (measured.result.status() != 0 || measured.result.interrupted) {
-    lab::log().error("the run ended with status {}, so its size is not known", measured.result.status());
+    lab::base::log().error("the run ended with status {}, so its size is not known", measured.result.status());
     return measured.result.status() != 0 ? measured.result.status() : 1;
   }
   if (measured.run.processes == 0 || measured.run.memory.block_bytes == 0) {
-    lab::log().error("the run took no memory on the mps device, so there is no size to tell");
+    lab::base::log().error("the run took no memory on the mps device, so there is no size to tell");
     return 1;
   }
   return std::nullopt;
 }
 
-double fact(const lab::RunSummary& run, const char* key) {
+double fact(const lab::trace::RunSummary& run, const char* key) {
   const auto found = run.facts.find(key);
   return found != run.facts.end() ? std::strtod(found->second.c_str(), nullptr) : 0;
 }
 
 int size(const SizeOptions& options, const std::vector<std::string>& command) {
   if (command.empty()) {
-    lab::log().error("nothing to run; for example: anymps size train.py (see anymps size --help)");
-    return kUsageError;
+    lab::base::log().error("nothing to run; for example: anymps size train.py (see anymps size --help)");
+    return options::kUsageError;
   }
   const auto chosen = options.choice.resolve();
-  if (!chosen || !can_write("--json", options.json) || !can_write("--html", options.html)) return kUsageError;
-  lab::SizeReport report;
+  if (!chosen || !options::can_write("--json", options.json) || !options::can_write("--html", options.html))
+    return options::kUsageError;
+  lab::size::SizeReport report;
   report.macos = chosen->macos;
   if (!options.other_apps.empty()) {
-    const auto bytes = gpu::parse_byte_size(options.other_apps);
+    const auto bytes = gpu::support::parse_byte_size(options.other_apps);
     if (!bytes) {
-      lab::log().error("--other-apps: `{}` is no size, such as 4gb or 512mb", options.other_apps);
-      return kUsageError;
+      lab::base::log().error("--other-apps: `{}` is no size, such as 4gb or 512mb", options.other_apps);
+      return options::kUsageError;
     }
     report.figures.other_bytes = *bytes;
   }
-  lab::ChildCommand child{lab::with_python(command), {}};
-  const lab::CommandSetting setting{options.batch_argument};
+  lab::host::ChildCommand child{lab::host::with_python(command), {}};
+  const lab::runbook::trial::CommandSetting setting{options.batch_argument};
   std::uint64_t given = 0;
   if (!options.batch_argument.empty()) {
-    given = gpu::whole_number(setting.value_in(child.words).value_or("")).value_or(0);
+    given = gpu::support::whole_number(setting.value_in(child.words).value_or("")).value_or(0);
     if (given < 4) {
-      lab::log().error("--batch-arg: the command has no {} of 4 or more", options.batch_argument);
-      return kUsageError;
+      lab::base::log().error("--batch-arg: the command has no {} of 4 or more", options.batch_argument);
+      return options::kUsageError;
     }
   }
 
-  const lab::RunFolder folder = lab::RunFolder::temporary();
+  const lab::host::RunFolder folder = lab::host::RunFolder::temporary();
   const Measured first = measure(options, child, folder.make_part("run"), true);
   if (const auto status = failed(first, child)) return *status;
   report.run = first.run;
@@ -126,15 +128,15 @@ int size(const SizeOptions& options, const std::vector<std::string>& command) {
   report.shared_once = first.resident.shared_once;
 
   if (given > 0) {
-    lab::BatchFigures batch{options.batch_argument,
-                            {given},
-                            {report.figures.block_bytes},
-                            {report.figures.resident_bytes},
-                            {report.figures.largest_buffer}};
+    lab::size::BatchFigures batch{options.batch_argument,
+                                  {given},
+                                  {report.figures.block_bytes},
+                                  {report.figures.resident_bytes},
+                                  {report.figures.largest_buffer}};
     const auto run_with = [&](std::uint64_t size) {
-      lab::ChildCommand again = child;
+      lab::host::ChildCommand again = child;
       setting.apply(std::to_string(size), again.words, again.environment);
-      lab::log().info("the same again with {} {}", options.batch_argument, size);
+      lab::base::log().info("the same again with {} {}", options.batch_argument, size);
       const Measured other = measure(options, again, folder.make_part(fmt::format("batch-{}", size)), false);
       const std::optional<int> status = failed(other, again);
       if (status) return status;
@@ -155,16 +157,16 @@ int size(const SizeOptions& options, const std::vector<std::string>& command) {
     report.batch = std::move(batch);
   }
 
-  lab::judge(report);
-  lab::print_screen(stdout, lab::size_screen(report, lab::Terminal::behind(STDOUT_FILENO)));
-  write_text(options.json, lab::json_pages(lab::to_json(report)));
-  write_text(options.html, lab::size_html(report));
+  lab::size::judge(report);
+  lab::base::print_screen(stdout, lab::size::size_screen(report, lab::base::Terminal::behind(STDOUT_FILENO)));
+  options::write_text(options.json, lab::base::json_pages(lab::size::to_json(report)));
+  options::write_text(options.html, lab::size::size_html(report));
   return 0;
 }
 
 }  // namespace
 
-void add_size(CLI::App& app, Action& chosen) {
+void add_size(CLI::App& app, options::Action& chosen) {
   auto options = std::make_shared<SizeOptions>();
   CLI::App* verb = app.add_subcommand("size", "Run once without a limit; tell on which Macs it would fit");
   verb->prefix_command();

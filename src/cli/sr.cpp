@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "cli/verbs.h"
-#include "lab/child.h"
-#include "lab/log.h"
-#include "lab/python.h"
+#include "lab/base/log.h"
+#include "lab/host/child.h"
+#include "lab/host/python.h"
 
 namespace anymps::cli {
 namespace {
@@ -18,8 +18,8 @@ namespace {
 std::filesystem::path program() {
   constexpr const char* kQuestion =
       "import importlib.util as u; s = u.find_spec('anymps'); print(s.submodule_search_locations[0] if s else '')";
-  const lab::ChildResult answer =
-      lab::run_child({{lab::find_python(), "-c", kQuestion}, {}}, lab::ChildOutput::kCapture);
+  const lab::host::ChildResult answer =
+      lab::host::run_child({{lab::host::find_python(), "-c", kQuestion}, {}}, lab::host::ChildOutput::kCapture);
   const std::string folder = answer.output.substr(0, answer.output.find('\n'));
   return folder.empty() ? std::filesystem::path() : std::filesystem::path(folder) / "bin" / "anymps-sr";
 }
@@ -34,8 +34,8 @@ int run_sr(const std::vector<std::string>& words) {
   const char* named = std::getenv("ANYMPS_SR_EXECUTABLE");
   const std::filesystem::path path = named != nullptr ? std::filesystem::path(named) : program();
   if (!std::filesystem::exists(path)) {
-    lab::log().error("anymps-sr is not in this environment; it comes with the wheel that was built with PyTorch");
-    return kUsageError;
+    lab::base::log().error("anymps-sr is not in this environment; it comes with the wheel that was built with PyTorch");
+    return options::kUsageError;
   }
   std::vector<std::string> all = {path.string()};
   all.insert(all.end(), words.begin(), words.end());
@@ -43,8 +43,8 @@ int run_sr(const std::vector<std::string>& words) {
   for (std::string& word : all) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execv(path.c_str(), arguments.data());
-  lab::log().error("{}: {}", path.string(), std::strerror(errno));
-  return kUsageError;
+  lab::base::log().error("{}: {}", path.string(), std::strerror(errno));
+  return options::kUsageError;
 }
 
 }  // namespace anymps::cli

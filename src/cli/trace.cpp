@@ -6,26 +6,26 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/mac_choice.h"
-#include "cli/traced_run.h"
+#include "cli/options/mac_options.h"
+#include "cli/options/traced_run.h"
 #include "cli/verbs.h"
-#include "lab/child.h"
-#include "lab/chrome_trace.h"
-#include "lab/json_text.h"
-#include "lab/log.h"
-#include "lab/python.h"
-#include "lab/run_folder.h"
-#include "lab/safe_text.h"
-#include "lab/terminal.h"
-#include "lab/trace_reader.h"
-#include "lab/trace_screen.h"
-#include "lab/trace_summary.h"
+#include "lab/base/json_text.h"
+#include "lab/base/log.h"
+#include "lab/base/safe_text.h"
+#include "lab/base/terminal.h"
+#include "lab/host/child.h"
+#include "lab/host/python.h"
+#include "lab/host/run_folder.h"
+#include "lab/trace/chrome_trace.h"
+#include "lab/trace/reader.h"
+#include "lab/trace/screen.h"
+#include "lab/trace/summary.h"
 
 namespace anymps::cli {
 namespace {
 
 struct TraceOptions {
-  MacChoice choice;
+  options::MacChoice choice;
   std::string output = "trace.json";
   std::string json;
   std::uint64_t events = std::uint64_t{1} << 20;
@@ -35,45 +35,47 @@ struct TraceOptions {
 
 int trace(const TraceOptions& options, const std::vector<std::string>& command) {
   if (command.empty()) {
-    lab::log().error("nothing to run; for example: anymps trace train.py (see anymps trace --help)");
-    return kUsageError;
+    lab::base::log().error("nothing to run; for example: anymps trace train.py (see anymps trace --help)");
+    return options::kUsageError;
   }
-  if (!options.choice.resolve() || !can_write("--output", options.output) || !can_write("--json", options.json)) {
-    return kUsageError;
+  if (!options.choice.resolve() || !options::can_write("--output", options.output) ||
+      !options::can_write("--json", options.json)) {
+    return options::kUsageError;
   }
-  const lab::RunFolder folder = lab::RunFolder::temporary();
+  const lab::host::RunFolder folder = lab::host::RunFolder::temporary();
   const std::string part = folder.make_part("trace");
-  lab::ChildCommand child{lab::with_python(command), {}};
-  trace_into(child, part);
+  lab::host::ChildCommand child{lab::host::with_python(command), {}};
+  options::trace_into(child, part);
   options.choice.put_into(child.environment);
   child.environment["ANYMPS_TRACE_CALLS"] = "1";
   child.environment["ANYMPS_TRACE_EVENTS"] = std::to_string(options.events);
   if (options.fallback) child.environment["PYTORCH_ENABLE_MPS_FALLBACK"] = "1";
-  const lab::ChildResult result = lab::run_child(child, lab::ChildOutput::kInherit);
+  const lab::host::ChildResult result = lab::host::run_child(child, lab::host::ChildOutput::kInherit);
   if (!result.start_error.empty()) {
-    say_not_started(child, result);
+    options::say_not_started(child, result);
     return result.status();
   }
-  const std::vector<lab::TraceFile> traces = lab::read_run(part);
+  const std::vector<lab::trace::TraceFile> traces = lab::trace::read_run(part);
   if (traces.empty()) {
-    lab::log().error("no process left a trace: did the program import torch, with anymps installed beside it?");
+    lab::base::log().error("no process left a trace: did the program import torch, with anymps installed beside it?");
     return result.status() != 0 ? result.status() : 1;
   }
-  const std::string problem = lab::write_chrome_trace(traces, options.output);
-  if (!problem.empty()) lab::log().error("{}", problem);
-  const lab::TraceSummary summary = lab::summarise_trace(traces);
+  const std::string problem = lab::trace::write_chrome_trace(traces, options.output);
+  if (!problem.empty()) lab::base::log().error("{}", problem);
+  const lab::trace::TraceSummary summary = lab::trace::summarise_trace(traces);
   if (!options.quiet) {
-    const std::string screen = lab::trace_screen(summary, lab::Terminal::behind(STDERR_FILENO));
-    lab::print_screen(stderr, screen);
-    if (problem.empty()) lab::log().info("{}: open it in https://ui.perfetto.dev or chrome://tracing", options.output);
+    const std::string screen = lab::trace::trace_screen(summary, lab::base::Terminal::behind(STDERR_FILENO));
+    lab::base::print_screen(stderr, screen);
+    if (problem.empty())
+      lab::base::log().info("{}: open it in https://ui.perfetto.dev or chrome://tracing", options.output);
   }
-  write_text(options.json, lab::json_pages(lab::to_json(summary)));
+  options::write_text(options.json, lab::base::json_pages(lab::trace::to_json(summary)));
   return result.status() == 0 && !problem.empty() ? 1 : result.status();
 }
 
 }  // namespace
 
-void add_trace(CLI::App& app, Action& chosen) {
+void add_trace(CLI::App& app, options::Action& chosen) {
   auto options = std::make_shared<TraceOptions>();
   CLI::App* verb = app.add_subcommand("trace", "Run a script or program; write down every operator and kernel");
   verb->prefix_command();

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "gpu/mac_profile.h"
-#include "gpu/machine_memory.h"
-#include "gpu/operator_history.h"
+#include "gpu/history/mac_profile.h"
+#include "gpu/history/operator_history.h"
+#include "gpu/support/machine_memory.h"
 
 namespace anymps::gpu {
 namespace {
@@ -20,7 +20,7 @@ std::string_view variable(const char* name) {
 }
 
 DeviceFacts facts_from_environment() {
-  const ChosenMac chosen = choose_mac(variable("ANYMPS_MAC"), variable("ANYMPS_MACOS"));
+  const history::ChosenMac chosen = history::choose_mac(variable("ANYMPS_MAC"), variable("ANYMPS_MACOS"));
   DeviceFacts facts;
   if (chosen.mac) {
     facts.name = chosen.mac->device;
@@ -30,14 +30,14 @@ DeviceFacts facts_from_environment() {
   } else {
     facts.name = "Apple M2";
     facts.core_count = 10;
-    facts.memory = physical_memory();
-    facts.recommended_working_set = working_set_for(facts.memory, chosen.macos);
+    facts.memory = support::physical_memory();
+    facts.recommended_working_set = history::working_set_for(facts.memory, chosen.macos);
   }
   facts.name += " (anymps)";
-  facts.max_buffer_length = max_buffer_for(facts.recommended_working_set);
+  facts.max_buffer_length = history::max_buffer_for(facts.recommended_working_set);
   facts.macos_major = chosen.macos.major;
   facts.macos_minor = chosen.macos.minor;
-  facts.supported = chosen.macos >= kOldestMacos;
+  facts.supported = chosen.macos >= history::kOldestMacos;
   return facts;
 }
 
@@ -56,10 +56,10 @@ const DeviceFacts& device_facts() {
 std::optional<std::size_t> simulated_release() {
   const char* asked = std::getenv("ANYMPS_AS_TORCH");
   if (asked == nullptr || *asked == '\0') return std::nullopt;
-  if (const auto release = torch_release(asked)) return release;
+  if (const auto release = history::torch_release(asked)) return release;
   std::string text =
       std::string("ANYMPS_AS_TORCH names ") + asked + ", which is no release of PyTorch that is known here:";
-  for (const TorchRelease& release : torch_releases()) text += " " + std::string(release.version);
+  for (const history::TorchRelease& release : history::torch_releases()) text += " " + std::string(release.version);
   throw std::invalid_argument(text);
 }
 

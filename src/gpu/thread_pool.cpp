@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "gpu/fork_generation.h"
+#include "gpu/support/fork_generation.h"
 
 namespace anymps::gpu {
 namespace {
@@ -92,7 +92,7 @@ struct ThreadPool::Workers {
     helper_left.wait(lock, [&job] { return job.helpers == 0; });
   }
 
-  const std::uint32_t generation = fork_generation();
+  const std::uint32_t generation = support::fork_generation();
   std::mutex mutex;
   std::condition_variable job_came;
   std::condition_variable helper_left;
@@ -106,11 +106,11 @@ ThreadPool::ThreadPool(unsigned threads)
 
 ThreadPool::~ThreadPool() {
   Workers* workers = workers_.load();
-  if (workers != nullptr && workers->generation == fork_generation()) delete workers;
+  if (workers != nullptr && workers->generation == support::fork_generation()) delete workers;
 }
 
 ThreadPool::Workers& ThreadPool::workers() {
-  return of_this_generation(workers_, [this] { return new Workers(threads_ - 1); });
+  return support::of_this_generation(workers_, [this] { return new Workers(threads_ - 1); });
 }
 
 void ThreadPool::parallel_for(std::size_t count, std::size_t grain, const Body& body) {

@@ -14,9 +14,9 @@ EVIL = "</script></svg><img src=x onerror=\"document.title='run'\"><script>docum
 
 def document(verb: str, verdict: str = "good", facts: dict | None = None, **fields) -> dict:
     status = {"good": 0, "bad": 1}.get(verdict, 2)
-    facts = {"torch": "2.13.0", "commit": "4f2c9ab", "resolution": "224x224", "fallback_flags": "none"} | (facts or {})
+    facts = {"torch": "2.13.0", "commit": "4f2c9ab", "resolution": "224x224", "fallback": False} | (facts or {})
     common = {"version": 1, "verb": verb, "verdict": verdict, "status": status, "command": COMMAND, "facts": facts}
-    return common | {"samples": [{"at": "2026-11-17T02:20:48Z", "swap_bytes": 0}]} | fields
+    return common | {"samples": [{"at": "2026-11-17T02:20:48Z", "swap": {"total_bytes": 0, "used_bytes": 0}}]} | fields
 
 
 def doctor(states: dict[str, str] | None = None) -> dict:
@@ -24,8 +24,8 @@ def doctor(states: dict[str, str] | None = None) -> dict:
         "architecture": "arm64",
         "is_built": "yes",
         "is_available": "yes",
-        "matmul device": "mps:0",
-        "power": "mains",
+        "matmul": "on mps, 0.0e+00 from the CPU's",
+        "power adapter": "connected",
     }
     states = states or {}
     rows = [
@@ -66,7 +66,7 @@ def sweep(mac: str | None = None, room_gib: float = 10.7, largest: int = 64, **f
         batch *= 2
     points.append({"batch": batch, "outcome": "out of memory", "limit_bytes": int(room_gib * GIB)})
     series = {
-        "axes": {"workers": 0},
+        "axes": {"workers": "0"},
         "points": points,
         "knee": {"batch": 16, "why": "twice the batch gives 19% more samples a second from here"},
         "edge": {"largest_good": largest, "smallest_bad": batch, "extrapolated": False, "why": "the driver refused"},
@@ -218,8 +218,8 @@ def decide() -> dict:
 
 
 def handoff() -> dict:
-    differences = [{"kind": "package", "name": "numpy", "here": "2.1.0", "there": "1.26.4", "severity": "warning"}]
-    return document("handoff verify", "bad", differences=differences, rtt_seconds=0.012)
+    differences = [{"kind": "package", "name": "numpy", "here": "2.1.0", "there": "1.26.4", "severity": "yellow"}]
+    return document("handoff verify", "bad", differences=differences, bundle="run.tar.zst", files=12)
 
 
 def put(logbook: Path, *documents: dict, folder: str = "/home/me", state: str = "done") -> None:

@@ -24,7 +24,8 @@ with torch.mps.profiler.metal_capture("step"):
     lib.wave(x, 2.0)
     lib.wave(x[32:], 0.5, threads=32)
     lib.add(torch.empty(16, device="mps"), [x[:16], x[16:]])
-    lib.shift(x)
+    # One element too far, which is between this block and the next one: no other's memory.
+    lib.shift(torch.zeros(60, device="mps"))
     x.exp()
     if %r:
         lib.astray([x], threads=1)

@@ -142,12 +142,12 @@ def test_publishable_with_all_four(call, logbook):
     [
         ([], ["architecture proof", "device log", "memory curve"]),
         ([documents.doctor({"architecture": "red"}), documents.plateau()], ["architecture proof"]),
-        ([documents.doctor({"matmul device": "yellow"}), documents.plateau()], ["device log"]),
+        ([documents.doctor({"matmul": "yellow"}), documents.plateau()], ["device log"]),
         ([documents.doctor(), documents.plateau(command=["python", "other.py"])], ["memory curve"]),
         ([documents.doctor(), documents.plateau(command=["python3", "train.py", "--epochs", "3"])], []),
         ([documents.doctor(), documents.plateau() | {"verdict": "bad"}], ["memory curve"]),
         (
-            [documents.doctor() | {"facts": {"host": "another"}}, documents.plateau()],
+            [documents.doctor() | {"facts": {"machine": {"cpu": "another"}}}, documents.plateau()],
             ["architecture proof", "device log"],
         ),
     ],
@@ -167,7 +167,7 @@ def test_what_is_missing_is_named_with_its_command(call, logbook, behind, expect
     "sweep",
     [
         documents.sweep("m1-16gb"),
-        documents.sweep(simulated=True),
+        documents.sweep(facts={"simulated": True}),
         documents.sweep(facts={"device": "anymps, simulated M1"}),
         documents.sweep(facts={"device": "mps", "machine": {"system": "Debian 12"}}),
     ],
@@ -242,7 +242,7 @@ def complaints(browser, page: Path) -> list:
 
 EVERYTHING = (
     documents.decide(),
-    documents.doctor({"power": "yellow"}),
+    documents.doctor({"power adapter": "yellow"}),
     documents.sweep("m1-16gb"),
     documents.sweep("m1-max-64gb", 43.0, 256),
     documents.plateau(grows=True),

@@ -28,9 +28,9 @@
 namespace {
 
 namespace json = llvm::json;
-using anymps::metal::FunctionEntry;
 using anymps::metal::frontend::Program;
 using anymps::metal::frontend::SourceOptions;
+using anymps::metal::library::FunctionEntry;
 
 struct Request {
   SourceOptions options;
@@ -93,7 +93,7 @@ json::Object try_kernel(const Program& program, const std::string& name, bool ch
       FunctionEntry function;
       function.name = name;
       function.bitcode = air;
-      const std::string checked = anymps::metal::check_as_json({&function, 1});
+      const std::string checked = anymps::metal::tool::check_as_json({&function, 1});
       said["check"] = (*llvm::cantFail(json::parse(checked)).getAsObject()->getArray("kernels"))[0];
     }
   } catch (const std::exception& error) {

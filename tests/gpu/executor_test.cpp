@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "forked_child.h"
+#include "gpu/forked_child.h"
 #include "gpu/thread_pool.h"
 
 #ifdef __SANITIZE_THREAD__

@@ -3,12 +3,12 @@
 
 #include <cstddef>
 
-#include "gpu/ledger.h"
+#include "gpu/memory/ledger.h"
 
 namespace anymps::gpu {
 
 inline constexpr std::size_t kMiB = std::size_t{1} << 20;
-inline constexpr Ledger::Mac kSmallMac{.working_set = 2048 * kMiB, .max_buffer = 1536 * kMiB};
+inline constexpr memory::Ledger::Mac kSmallMac{.working_set = 2048 * kMiB, .max_buffer = 1536 * kMiB};
 
 // What a machine has of which a test shall not run out.
 inline std::size_t plenty() { return std::size_t{1} << 40; }

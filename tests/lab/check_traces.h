@@ -7,14 +7,14 @@
 #include <string_view>
 #include <utility>
 
-#include "lab/check_findings.h"
-#include "lab/trace_reader.h"
+#include "lab/check/findings.h"
+#include "lab/trace/reader.h"
 
 namespace anymps::lab {
 
-inline TraceTally check_tally(gpu::TraceKind kind, std::string name, std::string site, std::uint64_t count = 1,
-                              std::uint64_t total = 0) {
-  TraceTally row;
+inline trace::TraceTally check_tally(gpu::trace::TraceKind kind, std::string name, std::string site,
+                                     std::uint64_t count = 1, std::uint64_t total = 0) {
+  trace::TraceTally row;
   row.kind = kind;
   row.name = std::move(name);
   row.site = std::move(site);
@@ -24,13 +24,13 @@ inline TraceTally check_tally(gpu::TraceKind kind, std::string name, std::string
 }
 
 // A process whose tensors took that many bytes at the end of each step.
-inline TraceFile stepping(std::size_t steps, const std::function<std::uint64_t(std::size_t)>& bytes,
-                          gpu::TraceKind kind = gpu::TraceKind::kStep) {
-  TraceFile trace;
+inline trace::TraceFile stepping(std::size_t steps, const std::function<std::uint64_t(std::size_t)>& bytes,
+                                 gpu::trace::TraceKind kind = gpu::trace::TraceKind::kStep) {
+  trace::TraceFile trace;
   trace.pid = 1;
   trace.tallies.push_back(check_tally(kind, "SGD", "train.py:9", steps));
   for (std::size_t i = 0; i < steps; ++i) {
-    TraceRecord record;
+    trace::TraceRecord record;
     record.index = i;
     record.kind = kind;
     record.thread = 1;
@@ -43,8 +43,8 @@ inline TraceFile stepping(std::size_t steps, const std::function<std::uint64_t(s
   return trace;
 }
 
-inline const Finding* find_rule(const std::vector<Finding>& findings, std::string_view rule) {
-  for (const Finding& finding : findings) {
+inline const check::Finding* find_rule(const std::vector<check::Finding>& findings, std::string_view rule) {
+  for (const check::Finding& finding : findings) {
     if (finding.rule->id == rule) return &finding;
   }
   return nullptr;

@@ -8,49 +8,51 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "lab/check_report.h"
-#include "lab/check_screen.h"
-#include "lab/coverage_screen.h"
-#include "lab/env_screen.h"
+#include "lab/base/text_wrap.h"
+#include "lab/check/report.h"
+#include "lab/check/screen.h"
+#include "lab/coverage/screen.h"
 #include "lab/gibibyte.h"
-#include "lab/mac_screen.h"
-#include "lab/metal_screen.h"
-#include "lab/runbook/doctor_screen.h"
-#include "lab/runbook/lab_screen.h"
-#include "lab/runbook/log_screen.h"
-#include "lab/size_screen.h"
-#include "lab/text_wrap.h"
+#include "lab/host/env_screen.h"
+#include "lab/metallib/screen.h"
+#include "lab/runbook/doctor/screen.h"
+#include "lab/runbook/logbook/screen.h"
+#include "lab/runbook/plateau/screen.h"
+#include "lab/runbook/profile/screen.h"
+#include "lab/runbook/sweep/screen.h"
+#include "lab/size/mac_screen.h"
+#include "lab/size/screen.h"
 
 namespace anymps::lab {
 namespace {
 
 using nlohmann::json;
 
-constexpr Terminal kNarrow{60, false};
+constexpr base::Terminal kNarrow{60, false};
 constexpr const char* kLongSite = "/home/somebody/projects/pictures/training/loop/steps.py:1234";
 
 void expect_narrow(const std::string& screen) {
   EXPECT_FALSE(screen.empty());
   std::istringstream lines(screen);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(length_of(line), kNarrow.width) << line;
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(base::length_of(line), kNarrow.width) << line;
 }
 
-TEST(NarrowScreen, Macs) { expect_narrow(mac_screen({15, 5}, kNarrow)); }
+TEST(NarrowScreen, Macs) { expect_narrow(size::mac_screen({15, 5}, kNarrow)); }
 
 TEST(NarrowScreen, Size) {
-  SizeReport report;
+  size::SizeReport report;
   report.macos = {15, 5};
   report.figures = {.block_bytes = 6 * kGiB, .resident_bytes = 7 * kGiB, .step_flops = 1e12, .step_bytes = 1e9};
   report.processes = 3;
-  judge(report);
-  expect_narrow(size_screen(report, kNarrow));
-  report.batch = BatchFigures{"--batch-size",
-                              {8, 4, 2},
-                              {6 * kGiB, 4 * kGiB, 3 * kGiB},
-                              {7 * kGiB, 5 * kGiB, 4 * kGiB},
-                              {kGiB, kGiB / 2, kGiB / 4}};
-  judge(report);
-  expect_narrow(size_screen(report, kNarrow));
+  size::judge(report);
+  expect_narrow(size::size_screen(report, kNarrow));
+  report.batch = size::BatchFigures{"--batch-size",
+                                    {8, 4, 2},
+                                    {6 * kGiB, 4 * kGiB, 3 * kGiB},
+                                    {7 * kGiB, 5 * kGiB, 4 * kGiB},
+                                    {kGiB, kGiB / 2, kGiB / 4}};
+  size::judge(report);
+  expect_narrow(size::size_screen(report, kNarrow));
 }
 
 TEST(NarrowScreen, Log) {
@@ -58,14 +60,14 @@ TEST(NarrowScreen, Log) {
       {"id", 12},          {"started", "2026-11-18T05:41:02Z"},
       {"verb", "plateau"}, {"state", "interrupted"},
       {"verdict", "open"}, {"command", {"python", "a/rather/long/path/to/train.py", "--epochs", "10"}}};
-  expect_narrow(log_list_screen({{"logbook", "log.sqlite"}, {"runs", {run}}}, kNarrow));
+  expect_narrow(runbook::logbook::log_list_screen({{"logbook", "log.sqlite"}, {"runs", {run}}}, kNarrow));
 }
 
 bool has(const std::string& screen, std::string_view text) { return screen.find(text) != std::string::npos; }
 
-Finding finding_of(const char* rule, SourceSite site) {
-  Finding finding;
-  finding.rule = check_rule(rule);
+check::Finding finding_of(const char* rule, trace::SourceSite site) {
+  check::Finding finding;
+  finding.rule = check::check_rule(rule);
   finding.severity = finding.rule->severity;
   finding.site = std::move(site);
   finding.subject = "aten::_scaled_dot_product_efficient_attention_backward";
@@ -79,31 +81,32 @@ TEST(NarrowScreen, Check) {
   const auto file = std::filesystem::temp_directory_path() /
                     ("narrow_screen_of_a_rather_long_name_" + std::to_string(::getpid()) + ".py");
   std::ofstream(file) << "    loss = criterion(model(images.to(device)), labels.to(device)).item()  # waits\n";
-  CheckReport report;
-  expect_narrow(check_screen(report, kNarrow));  // which says that nothing was checked
+  check::CheckReport report;
+  expect_narrow(check::check_screen(report, kNarrow));  // which says that nothing was checked
   report.run.processes = 1;
   report.device_used = true;
   report.run.command = {"python", "/home/somebody/projects/pictures/training/loop/steps/of/all.py"};
   report.run.caveats = {"/home/somebody/projects/pictures/training/loop/steps/of/all.py is odd"};
-  for (const CheckRule& rule : check_rules()) report.findings.push_back(finding_of(rule.id.data(), {file, 1}));
-  const std::string screen = check_screen(report, kNarrow);
+  for (const check::CheckRule& rule : check::check_rules())
+    report.findings.push_back(finding_of(rule.id.data(), {file, 1}));
+  const std::string screen = check::check_screen(report, kNarrow);
   std::filesystem::remove(file);
   expect_narrow(screen);
   EXPECT_TRUE(has(screen, "      loss = criterion(model(images"));
   EXPECT_TRUE(has(screen, "      12345×  6.5 s"));
 }
 
-TEST(NarrowScreen, CheckRules) { expect_narrow(rules_screen(kNarrow)); }
+TEST(NarrowScreen, CheckRules) { expect_narrow(check::rules_screen(kNarrow)); }
 
 TEST(NarrowScreen, Coverage) {
-  expect_narrow(coverage_screen(gpu::operator_histories(), kNarrow));
-  expect_narrow(coverage_screen(find_operators("torch.linalg.norm"), kNarrow));
-  EXPECT_TRUE(has(coverage_screen(find_operators("gelu"), kNarrow), "gelu"));
+  expect_narrow(coverage::coverage_screen(gpu::history::operator_histories(), kNarrow));
+  expect_narrow(coverage::coverage_screen(coverage::find_operators("torch.linalg.norm"), kNarrow));
+  EXPECT_TRUE(has(coverage::coverage_screen(coverage::find_operators("gelu"), kNarrow), "gelu"));
 }
 
 TEST(NarrowScreen, Env) {
   const std::string path = "/home/somebody/projects/pictures/.venv/lib/python3.13/site-packages/torch";
-  EnvironmentFacts facts;
+  host::EnvironmentFacts facts;
   facts.version = "0.1.0";
   facts.executable = facts.cache = path;
   facts.machine.cpu = "Somebody's Processor of a Rather Long Name @ 3.20 GHz";
@@ -114,10 +117,10 @@ TEST(NarrowScreen, Env) {
                   {"why_not", "there is no Mac named `m2-9gb`; anymps macs lists those that there are"},
                   {"said", {"a warning about something that some module in " + path + " did not expect"}}};
   facts.variables = {{"LD_LIBRARY_PATH", path}};
-  expect_narrow(env_screen(facts, kNarrow));
-  EXPECT_TRUE(has(env_screen(facts, {80, false, true}), "\ncache        " + path + "\n"));
+  expect_narrow(host::env_screen(facts, kNarrow));
+  EXPECT_TRUE(has(host::env_screen(facts, {80, false, true}), "\ncache        " + path + "\n"));
   facts.python = {{"error", path + "/python ended with status 9"}};
-  expect_narrow(env_screen(facts, kNarrow));
+  expect_narrow(host::env_screen(facts, kNarrow));
 }
 
 json failure_of_a_trial() {
@@ -148,7 +151,7 @@ TEST(NarrowScreen, Profile) {
       {"waits", {{{"name", "aten::_local_scalar_dense"}, {"count", 1234}, {"seconds", 1.5}, {"site", kLongSite}}}},
       {"workers", {{{"workers", 4}, {"outcome", "ran"}, {"batch_seconds", 0.1}, {"descriptors", 123}}}},
       {"notes", {std::string("See ") + kLongSite}}};
-  const std::string screen = profile_screen(document, kNarrow);
+  const std::string screen = runbook::profile::profile_screen(document, kNarrow);
   expect_narrow(screen);
   EXPECT_TRUE(has(screen, "steps.py:1234"));
   EXPECT_TRUE(has(screen, "waited for"));
@@ -169,7 +172,7 @@ TEST(NarrowScreen, Sweep) {
                        {"edge", mark},
                        {"recommended", mark}};
   const json document = {{"verdict", "good"}, {"argument", "--batch-size"}, {"series", {series}}};
-  const std::string screen = sweep_screen(document, kNarrow);
+  const std::string screen = runbook::sweep::sweep_screen(document, kNarrow);
   expect_narrow(screen);
   for (const char* kept : {"samples/s", "peak", "12345.6", "7.0 GiB"}) EXPECT_TRUE(has(screen, kept)) << kept;
 }
@@ -192,7 +195,7 @@ TEST(NarrowScreen, Plateau) {
                          {"epochs", {epoch, epoch}},
                          {"slope", {{"bytes_per_epoch", bytes}, {"low", bytes}, {"high", bytes}}},
                          {"sites", {site}}};
-  const std::string screen = plateau_screen(document, kNarrow);
+  const std::string screen = runbook::plateau::plateau_screen(document, kNarrow);
   expect_narrow(screen);
   for (const char* kept : {"after", "driver", "steps.py:1234"}) EXPECT_TRUE(has(screen, kept)) << kept;
 }
@@ -205,7 +208,7 @@ TEST(NarrowScreen, Doctor) {
       {"why", "PyTorch in /home/somebody/projects/pictures/.venv/lib/python3.13/site-packages is odd"},
       {"remedy", "pip install --force-reinstall --index-url https://download.pytorch.org/whl/cpu torch"}};
   const json document = {{"gates", {gate}}, {"verdict", "bad"}, {"strict", true}, {"run", 123456}};
-  const std::string screen = doctor_screen(document, kNarrow);
+  const std::string screen = runbook::doctor::doctor_screen(document, kNarrow);
   expect_narrow(screen);
   EXPECT_TRUE(has(screen, "https://download.pytorch.org/whl/cpu"));
 }
@@ -235,7 +238,7 @@ TEST(NarrowScreen, MetalList) {
                          {"function_constants", {constant}}};
   json refused = function;
   refused["error"] = "it calls air.something.of.which.nothing.is.known.at.all.by.anyone.here";
-  const std::string screen = metal_screen({{"functions", {function, refused}}}, kNarrow);
+  const std::string screen = metallib::metal_screen({{"functions", {function, refused}}}, kNarrow);
   expect_narrow(screen);
   for (const char* kept : {"read_write", "exponential_averages: float4", "with_averages"}) {
     EXPECT_TRUE(has(screen, kept)) << kept;
@@ -243,9 +246,9 @@ TEST(NarrowScreen, MetalList) {
 }
 
 // Behind no file at all, which is as little of a terminal as a pipe.
-Terminal with_columns(const char* columns) {
+base::Terminal with_columns(const char* columns) {
   ::setenv("COLUMNS", columns, 1);
-  const Terminal terminal = Terminal::behind(-1);
+  const base::Terminal terminal = base::Terminal::behind(-1);
   ::unsetenv("COLUMNS");
   return terminal;
 }

@@ -132,7 +132,7 @@ struct OwnedFunction {
     entry.bitcode = bytes;
   }
   std::vector<std::byte> bytes;
-  FunctionEntry entry;
+  library::FunctionEntry entry;
 };
 
 }  // namespace anymps::metal::testing

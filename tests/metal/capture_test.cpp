@@ -29,14 +29,14 @@ std::string line(const std::string& from = "", const std::string& to = "") {
 
 class CaptureReader : public ::testing::Test {
  protected:
-  std::vector<RecordedLaunch> read(const std::string& lines) {
-    std::ofstream(folder_.path() / capture_format::kLaunches, std::ios::binary) << lines;
-    return read_launches(folder_.path().string());
+  std::vector<capture::RecordedLaunch> read(const std::string& lines) {
+    std::ofstream(folder_.path() / capture::capture_format::kLaunches, std::ios::binary) << lines;
+    return capture::read_launches(folder_.path().string());
   }
   std::string refusal_of(const std::string& lines) {
     try {
       read(lines);
-    } catch (const CaptureError& error) {
+    } catch (const capture::CaptureError& error) {
       return error.what();
     }
     return "";
@@ -49,7 +49,7 @@ TEST_F(CaptureReader, HasWhatWasWritten) {
   const auto launches = read(line() + "\n" + R"({"launch":0,"ms":1.5,"after":{"0":")" + kHash + "\"}}\n");
   ASSERT_EQ(launches.size(), 1U);
   EXPECT_EQ(launches[0].kernel, "k");
-  EXPECT_EQ(launches[0].threads, (Size{4, 1, 1}));
+  EXPECT_EQ(launches[0].threads, (pipeline::Size{4, 1, 1}));
   EXPECT_EQ(launches[0].bindings[0].offset, 8U);
   EXPECT_EQ(launches[0].buffers[0].after, kHash);
   EXPECT_EQ(launches[0].milliseconds, 1.5);

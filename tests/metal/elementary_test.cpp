@@ -1,4 +1,4 @@
-// How far the formulas of lower/formulas.h are from the true values, over the floats.
+// How far the formulas of lower/builtins/formulas.h are from the true values, over the floats.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "air_text.h"
-#include "metal/pipeline.h"
+#include "metal/engine/make_pipeline.h"
+#include "metal/pipeline/pipeline.h"
 
 namespace anymps::metal {
 namespace {
@@ -24,11 +25,12 @@ std::vector<float> run_floats(const AirText& air, std::vector<float>& x, std::ve
                               const lower::LoweringOptions& options) {
   const OwnedFunction function(air);
   std::vector<float> out(x.size());
-  Launch launch;
+  pipeline::Launch launch;
   launch.buffers[0] = out.data();
   launch.buffers[1] = x.data();
   launch.buffers[2] = y.data();
-  make_pipeline(function.entry, options)->launch(launch, {static_cast<std::uint32_t>(x.size()), 1, 1}, {256, 1, 1});
+  engine::make_pipeline(function.entry, options)
+      ->launch(launch, {static_cast<std::uint32_t>(x.size()), 1, 1}, {256, 1, 1});
   return out;
 }
 
@@ -56,7 +58,7 @@ std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 // A thread loop, whose threads are vectorised by LLVM, against what is not, and what is vectorised here.
 const lower::LoweringOptions kOtherRoutes[] = {{.constants = {}, .force_coroutines = true},
-                                               {.constants = {}, .simdgroups = lower::Simdgroups::kWhole}};
+                                               {.constants = {}, .simdgroups = lower::vectorize::Simdgroups::kWhole}};
 
 // In units of the last place of the true value.
 double error_of(float got, double truth) {
@@ -311,8 +313,10 @@ TEST(ElementaryOfVectors, WritesSineAndCosineOfVectors) {
   %y = fsub float %s, %c
 )");
   for (const bool simd : {false, true}) {
-    const std::vector<float> out = run_floats(
-        air, in, in, {.constants = {}, .simdgroups = simd ? lower::Simdgroups::kWhole : lower::Simdgroups::kNone});
+    const std::vector<float> out =
+        run_floats(air, in, in,
+                   {.constants = {},
+                    .simdgroups = simd ? lower::vectorize::Simdgroups::kWhole : lower::vectorize::Simdgroups::kNone});
     for (std::size_t i = 0; i < in.size(); ++i) {
       const double x = in[i];
       ASSERT_NEAR(out[i], std::sin(2 * x) - std::cos(x), 3e-7) << in[i];

@@ -10,7 +10,9 @@
 
 #include "air_text.h"
 #include "metal/engine/compiler.h"
-#include "metal/pipeline.h"
+#include "metal/engine/make_pipeline.h"
+#include "metal/pipeline/pipeline.h"
+#include "metal/select/engine_selection.h"
 
 namespace anymps::metal {
 namespace {
@@ -21,11 +23,11 @@ using testing::OwnedFunction;
 using testing::unary;
 
 // Runs "k" over `threads` in groups of `group` with these buffers, and returns the route it took.
-lower::Route run_air(const AirText& air, std::vector<void*> buffers, std::uint32_t threads, std::uint32_t group,
-                     const lower::LoweringOptions& options = {}) {
+abi::Route run_air(const AirText& air, std::vector<void*> buffers, std::uint32_t threads, std::uint32_t group,
+                   const lower::LoweringOptions& options = {}) {
   const OwnedFunction function(air);
-  const auto pipeline = make_pipeline(function.entry, options);
-  Launch launch;
+  const auto pipeline = engine::make_pipeline(function.entry, options);
+  pipeline::Launch launch;
   std::copy(buffers.begin(), buffers.end(), launch.buffers.begin());
   pipeline->launch(launch, {threads, 1, 1}, {group, 1, 1});
   return pipeline->route();
@@ -41,7 +43,7 @@ TEST(Engine, APlainKernelIsALoopOverItsThreads) {
   std::vector<float> in = counting(1000);
   std::vector<float> out(1000, -1);
   EXPECT_EQ(run_air(unary("", "  %y = fadd float %x, 1.0\n"), {out.data(), in.data()}, 1000, 256),
-            lower::Route::kThreadLoop);
+            abi::Route::kThreadLoop);
   for (std::size_t i = 0; i < 1000; ++i) ASSERT_EQ(out[i], in[i] + 1) << i;
 }
 
@@ -89,7 +91,7 @@ TEST(Engine, APlainKernelAsCoroutinesIsTheSame) {
   const AirText air = unary("declare float @air.sin.f32(float)", "  %y = call float @air.sin.f32(float %x)\n");
   run_air(air, {loop.data(), in.data()}, 777, 128);
   EXPECT_EQ(run_air(air, {coroutines.data(), in.data()}, 777, 128, {.constants = {}, .force_coroutines = true}),
-            lower::Route::kCoroutines);
+            abi::Route::kCoroutines);
   EXPECT_EQ(loop, coroutines);
 }
 
@@ -154,7 +156,7 @@ TEST(Engine, ABarrierComesBetweenWritingAndReading) {
 )");
   std::vector<float> in = counting(600);
   std::vector<float> out(600);
-  EXPECT_EQ(run_air(air, {out.data(), in.data()}, 600, 256), lower::Route::kCoroutines);
+  EXPECT_EQ(run_air(air, {out.data(), in.data()}, 600, 256), abi::Route::kCoroutines);
   for (std::size_t i = 0; i < 600; ++i) {
     const std::size_t first = i / 256 * 256;
     const std::size_t size = std::min<std::size_t>(256, 600 - first);
@@ -274,7 +276,7 @@ end:
   ret void
 )");
   std::vector<std::uint64_t> out(40, 777);
-  EXPECT_EQ(run_air(air, {out.data()}, 40, 40), lower::Route::kCoroutines);
+  EXPECT_EQ(run_air(air, {out.data()}, 40, 40), abi::Route::kCoroutines);
   EXPECT_EQ(out[2], 777U);
   EXPECT_EQ(out[21], 777U);
   return out;
@@ -586,10 +588,11 @@ done:
   EXPECT_EQ(out, std::vector<std::uint16_t>(64, 0x3C00));
 }
 
-std::string pipeline_refusal(const AirText& air, const Launch& launch = {}, Size group = {32, 1, 1}) {
+std::string pipeline_refusal(const AirText& air, const pipeline::Launch& launch = {},
+                             pipeline::Size group = {32, 1, 1}) {
   const OwnedFunction function(air);
   try {
-    make_pipeline(function.entry, {})->launch(launch, {32, 1, 1}, group);
+    engine::make_pipeline(function.entry, {})->launch(launch, {32, 1, 1}, group);
     return "";
   } catch (const std::exception& error) {
     return error.what();
@@ -686,9 +689,9 @@ TEST(Engine, ThreadgroupArgumentsNeedALength) {
   ret void
 )");
   const OwnedFunction function(air);
-  const auto pipeline = make_pipeline(function.entry, {});
+  const auto pipeline = engine::make_pipeline(function.entry, {});
   float out = 0;
-  Launch launch;
+  pipeline::Launch launch;
   launch.buffers[0] = &out;
   EXPECT_EQ(pipeline_refusal(air, launch), "k: no length is set for threadgroup argument 0 (float t)");
   launch.threadgroup_bytes[0] = 16;
@@ -699,13 +702,13 @@ TEST(Engine, ThreadgroupArgumentsNeedALength) {
 TEST(CompiledKernel, GoesThroughBytesAndBack) {
   const OwnedFunction function(
       unary("declare float @air.simd_sum.f32(float)", "  %y = call float @air.simd_sum.f32(float %x)\n"));
-  const engine::CompiledKernel kernel = engine::compile_kernel(function.bytes, "k", {});
+  const runtime::CompiledKernel kernel = engine::compile_kernel(function.bytes, "k", {});
   const std::vector<std::byte> bytes = engine::pack(kernel);
   const auto back = engine::unpack(bytes);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->object, kernel.object);
   ASSERT_EQ(back->points.size(), 1U);
-  EXPECT_EQ(back->points[0].meeting, engine::Meeting::kSum);
+  EXPECT_EQ(back->points[0].op, abi::CooperativeOp::kSum);
   for (std::size_t size = 0; size < 40; ++size) {
     EXPECT_FALSE(engine::unpack(std::span(bytes).first(size))) << size;
   }

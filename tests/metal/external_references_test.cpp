@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "air_text.h"
-#include "metal/engine/code.h"
 #include "metal/engine/compiler.h"
-#include "metal/engine/host_target.h"
-#include "metal/pipeline.h"
+#include "metal/engine/jit_object.h"
+#include "metal/engine/make_pipeline.h"
+#include "metal/pipeline/kernel_error.h"
+#include "metal/pipeline/pipeline.h"
+#include "metal/support/host_target.h"
 #include "source_runner.h"
 
 namespace anymps::metal {
@@ -26,7 +28,7 @@ AirText kernel_with(const std::string& outside, const std::string& inside) {
 std::string refusal_of_air(const AirText& air) {
   const OwnedFunction function(air);
   try {
-    make_pipeline(function.entry, {})->launch({}, {1, 1, 1}, {1, 1, 1});
+    engine::make_pipeline(function.entry, {})->launch({}, {1, 1, 1}, {1, 1, 1});
   } catch (const std::runtime_error& refused) {
     return refused.what();
   }
@@ -158,9 +160,9 @@ TEST(ExternalReferences, AttributesThatNameFunctions) {
                                     "  call void @own(ptr addrspace(1) %b0)\n");
     const OwnedFunction function(air);
     float out = 0;
-    Launch launch;
+    pipeline::Launch launch;
     launch.buffers[0] = &out;
-    ASSERT_NO_THROW(make_pipeline(function.entry, {})->launch(launch, {1, 1, 1}, {1, 1, 1})) << attributes;
+    ASSERT_NO_THROW(engine::make_pipeline(function.entry, {})->launch(launch, {1, 1, 1}, {1, 1, 1})) << attributes;
     EXPECT_EQ(out, 7) << attributes;
   }
 }
@@ -172,14 +174,14 @@ TEST(ExternalReferences, AnObjectIsLinkedToNothingElse) {
   const auto module = llvm::parseAssemblyString(
       "declare i32 @system(ptr)\ndefine void @run() {\n  call i32 @system(ptr null)\n  ret void\n}\n", problem,
       context);
-  const auto target = llvm::cantFail(engine::host_target().createTargetMachine());
+  const auto target = llvm::cantFail(support::host_target().createTargetMachine());
   module->setDataLayout(target->createDataLayout());
   const auto object = llvm::cantFail(llvm::orc::SimpleCompiler(*target)(*module));
   const auto* begin = reinterpret_cast<const std::byte*>(object->getBufferStart());
   try {
     engine::Code::load({begin, object->getBufferSize()}, "k");
     FAIL() << "it was linked";
-  } catch (const engine::KernelError& refused) {
+  } catch (const pipeline::KernelError& refused) {
     EXPECT_NE(std::string(refused.what()).find("'system'"), std::string::npos) << refused.what();
   }
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "metal/engine/compiler.h"
+#include "metal/pipeline/kernel_error.h"
 #include "scratch_folder.h"
 #include "source_runner.h"
 
@@ -156,7 +157,7 @@ kernel void k(device int* o, uint i [[thread_position_in_threadgroup]]) {
   try {
     results<std::int32_t>(source, 1);
     ADD_FAILURE() << "a pipeline was made";
-  } catch (const engine::KernelError& error) {
+  } catch (const pipeline::KernelError& error) {
     EXPECT_STREQ(error.what(),
                  "k: Threadgroup memory size (33280) exceeds the maximum threadgroup memory allowed (32768)");
   }

@@ -13,11 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "gpu/float16.h"
+#include "gpu/support/float16.h"
 #include "metal/air/signature.h"
+#include "metal/engine/make_pipeline.h"
 #include "metal/interpret/interpreter.h"
 #include "metal/library/metallib.h"
-#include "metal/pipeline.h"
+#include "metal/pipeline/pipeline.h"
 
 namespace anymps::metal {
 namespace {
@@ -42,23 +43,23 @@ class GenuineKernels : public ::testing::Test {
 
 TEST_F(GenuineKernels, AllAreRead) {
   for (const fs::path& file : files_) {
-    const Metallib library = Metallib::from_file(file);
+    const library::Metallib library = library::Metallib::from_file(file);
     // What PyTorch 2.13's wheel carries; libraries of others may lie beside them.
     if (file.filename().string().starts_with("torch-2.13.0-")) {
       EXPECT_EQ(library.functions().size(), 12998U) << file;
     }
     std::size_t bound = 0;
-    for (const FunctionEntry& function : library.functions()) {
+    for (const library::FunctionEntry& function : library.functions()) {
       EXPECT_EQ(library.find(function.name), &function);
-      if (function.type != FunctionType::kKernel) continue;
+      if (function.type != library::FunctionType::kKernel) continue;
       llvm::LLVMContext context;
       try {
-        const auto module = read_module(context, function.bitcode, function.name);
-        const Signature signature = read_signature(*module, function.name);
+        const auto module = air::read_module(context, function.bitcode, function.name);
+        const air::Signature signature = air::read_signature(*module, function.name);
         EXPECT_EQ(signature.air.major, function.versions.air_major) << function.name;
         EXPECT_EQ(signature.metal.minor, function.versions.metal_minor) << function.name;
-        for (const Argument& argument : signature.arguments) bound += is_bound(argument.kind) ? 1 : 0;
-      } catch (const AirError& error) {
+        for (const air::Argument& argument : signature.arguments) bound += air::is_bound(argument.kind) ? 1 : 0;
+      } catch (const air::AirError& error) {
         ADD_FAILURE() << error.what();
       }
     }
@@ -70,10 +71,10 @@ TEST_F(GenuineKernels, AllAreRead) {
 // Every ninth: all of a library take half a minute.
 TEST_F(GenuineKernels, TheInterpreterKnowsAllThatTheyUse) {
   for (const fs::path& file : files_) {
-    const Metallib library = Metallib::from_file(file);
+    const library::Metallib library = library::Metallib::from_file(file);
     for (std::size_t i = 0; i < library.functions().size(); i += 9) {
-      const FunctionEntry& function = library.functions()[i];
-      if (function.type != FunctionType::kKernel) continue;
+      const library::FunctionEntry& function = library.functions()[i];
+      if (function.type != library::FunctionType::kKernel) continue;
       EXPECT_NO_THROW(interpret::make_interpreter(function, {})) << function.name;
     }
   }
@@ -90,14 +91,14 @@ struct Bfloat {
 // Weights of 8 bits times a row, and times many rows by 8x8 matrices: these take their threadgroup memory as an
 // argument, which Python has no way to give.
 template <typename T>
-void check_int8_products(const Metallib& library, const std::string& type, float step) {
+void check_int8_products(const library::Metallib& library, const std::string& type, float step) {
   constexpr std::uint32_t kInner = 96;
   constexpr std::uint32_t kColumns = 96;
   constexpr std::uint32_t kPaddedColumns = 128;  // scales are read by whole blocks
   for (const std::uint32_t rows : {3U, 40U}) {
     const bool many = rows >= 12;
     const std::string name = (many ? "large_m_int8pack_mm_" : "int8pack_mv_") + type;
-    const FunctionEntry* function = library.find(name);
+    const library::FunctionEntry* function = library.find(name);
     ASSERT_NE(function, nullptr) << name;
     std::mt19937 random(rows);
     std::uniform_real_distribution<float> real(-1, 1);
@@ -110,10 +111,10 @@ void check_int8_products(const Metallib& library, const std::string& type, float
     for (std::int8_t& value : b) value = static_cast<std::int8_t>(byte(random));
     for (T& value : scales) value = T(real(random) / 64);
     std::array<std::uint32_t, 4> sizes = {rows, kInner, kColumns, 0};
-    Launch launch;
+    pipeline::Launch launch;
     launch.buffers = {a.data(), b.data(), scales.data(), out.data(), sizes.data()};
     launch.threadgroup_bytes[0] = many ? 12288 : 32;
-    const auto pipeline = make_pipeline(*function, {});
+    const auto pipeline = engine::make_pipeline(*function, {});
     if (many) {
       pipeline->launch(launch, {(rows + 31) / 32 * 128, (kColumns + 63) / 64, 1}, {128, 1, 1});
     } else {
@@ -136,9 +137,9 @@ void check_int8_products(const Metallib& library, const std::string& type, float
 TEST_F(GenuineKernels, ThreadgroupMemoryIsAnArgumentOfInt8Products) {
   for (const fs::path& file : files_) {
     if (!file.filename().string().starts_with("torch-2.13.0-")) continue;
-    const Metallib library = Metallib::from_file(file);
+    const library::Metallib library = library::Metallib::from_file(file);
     check_int8_products<float>(library, "float", 1e-6F);
-    check_int8_products<gpu::float16>(library, "half", 0x1p-10F);
+    check_int8_products<gpu::support::float16>(library, "half", 0x1p-10F);
     check_int8_products<Bfloat>(library, "bfloat", 0x1p-7F);
   }
 }

@@ -14,8 +14,11 @@
 #include <vector>
 
 #include "air_text.h"
-#include "gpu/float16.h"
+#include "gpu/support/float16.h"
 #include "metal/engine/compiler.h"
+#include "metal/engine/make_pipeline.h"
+#include "metal/pipeline/kernel_error.h"
+#include "metal/select/engine_selection.h"
 
 namespace anymps::metal {
 namespace {
@@ -37,31 +40,32 @@ std::vector<T> values_of(const Bytes& bytes) {
   return values;
 }
 
-Bytes launch(Pipeline& pipeline, std::vector<Bytes> buffers, Size threads, Size group) {
-  Launch launch;
+Bytes launch(pipeline::Pipeline& pipeline, std::vector<Bytes> buffers, pipeline::Size threads, pipeline::Size group) {
+  pipeline::Launch launch;
   for (std::size_t i = 0; i < buffers.size(); ++i) launch.buffers[i] = buffers[i].data();
   pipeline.launch(launch, threads, group);
   return buffers[0];
 }
 
-Bytes interpreted(const AirText& air, const std::vector<Bytes>& buffers, Size threads, Size group,
-                  const lower::ConstantValues& constants = {}) {
+Bytes interpreted(const AirText& air, const std::vector<Bytes>& buffers, pipeline::Size threads, pipeline::Size group,
+                  const abi::ConstantValues& constants = {}) {
   const OwnedFunction function(air);
   return launch(*interpret::make_interpreter(function.entry, constants), buffers, threads, group);
 }
 // One thread after the other; a failure where many lanes at once leave something else.
-Bytes compiled(const AirText& air, const std::vector<Bytes>& buffers, Size threads, Size group,
-               const lower::ConstantValues& constants = {}) {
+Bytes compiled(const AirText& air, const std::vector<Bytes>& buffers, pipeline::Size threads, pipeline::Size group,
+               const abi::ConstantValues& constants = {}) {
   const OwnedFunction function(air);
-  const Bytes one = launch(*make_pipeline(function.entry, {.constants = constants}), buffers, threads, group);
-  const auto simd = make_pipeline(function.entry, {.constants = constants, .simdgroups = lower::Simdgroups::kWhole});
-  EXPECT_EQ(launch(*simd, buffers, threads, group), one) << "as " << lower::name_of(simd->route());
+  const Bytes one = launch(*engine::make_pipeline(function.entry, {.constants = constants}), buffers, threads, group);
+  const auto simd = engine::make_pipeline(function.entry,
+                                          {.constants = constants, .simdgroups = lower::vectorize::Simdgroups::kWhole});
+  EXPECT_EQ(launch(*simd, buffers, threads, group), one) << "as " << abi::name_of(simd->route());
   return one;
 }
 
 // What both engines leave in buffer 0; a failure where they differ.
 template <typename T>
-std::vector<T> both(const AirText& air, const std::vector<Bytes>& buffers, Size threads, Size group,
+std::vector<T> both(const AirText& air, const std::vector<Bytes>& buffers, pipeline::Size threads, pipeline::Size group,
                     const std::string& what = "") {
   const Bytes one = interpreted(air, buffers, threads, group);
   EXPECT_EQ(values_of<T>(one), values_of<T>(compiled(air, buffers, threads, group))) << what;
@@ -131,7 +135,7 @@ AirText calls_of(const std::vector<Call>& calls, const Type& type, unsigned thre
 }
 
 void put_real(std::byte* to, const Type& type, float value) {
-  const auto half = static_cast<gpu::float16>(value);
+  const auto half = static_cast<gpu::support::float16>(value);
   const std::byte* bytes = reinterpret_cast<const std::byte*>(&value);
   if (type.bytes == 2 && type.llvm.find("bfloat") == std::string::npos) {
     bytes = reinterpret_cast<const std::byte*>(&half);
@@ -159,8 +163,8 @@ Bytes operands(const Type& type, unsigned threads) {
 }
 
 constexpr unsigned kThreads = 107;  // in threadgroups of 64: the last simdgroup has eleven
-constexpr Size kGrid = {kThreads, 1, 1};
-constexpr Size kGroup = {64, 1, 1};
+constexpr pipeline::Size kGrid = {kThreads, 1, 1};
+constexpr pipeline::Size kGroup = {64, 1, 1};
 
 std::vector<std::vector<std::uint32_t>> flag_patterns() {
   const std::function<bool(unsigned)> patterns[] = {
@@ -351,7 +355,8 @@ std::vector<std::uint32_t> scattered(std::size_t count, std::uint32_t below) {
   return values;
 }
 
-std::vector<std::uint32_t> run_both(const AirText& air, const std::vector<std::uint32_t>& in, Size group = kGroup) {
+std::vector<std::uint32_t> run_both(const AirText& air, const std::vector<std::uint32_t>& in,
+                                    pipeline::Size group = kGroup) {
   const std::vector<std::uint32_t> out(in.size(), 0x77777777);
   return both<std::uint32_t>(air, {bytes_of(out), bytes_of(in)}, {static_cast<std::uint32_t>(in.size()), 1, 1}, group);
 }
@@ -899,7 +904,7 @@ TEST(Interpreter, FunctionsOfRealsAgree) {
         const auto value = [&](const Bytes& bytes) -> double {
           const std::byte* at = bytes.data() + (f * kThreads + i) * 8;
           float wide = 0;
-          gpu::float16 narrow = 0;
+          gpu::support::float16 narrow = 0;
           std::memcpy(&wide, at, 4);
           std::memcpy(&narrow, at, 2);
           return type.bytes == 4 ? wide : static_cast<float>(narrow);
@@ -1178,9 +1183,10 @@ TEST(Interpreter, ThreadgroupMemoryThatTheLaunchGives) {
   ret void
 )");
   const OwnedFunction function(air);
-  for (const auto& pipeline : {interpret::make_interpreter(function.entry, {}), make_pipeline(function.entry, {})}) {
+  for (const auto& pipeline :
+       {interpret::make_interpreter(function.entry, {}), engine::make_pipeline(function.entry, {})}) {
     std::vector<std::uint32_t> out(kThreads);
-    Launch launch;
+    pipeline::Launch launch;
     launch.buffers[0] = out.data();
     launch.threadgroup_bytes[0] = 4 * kGroup[0];
     pipeline->launch(launch, kGrid, kGroup);
@@ -1242,8 +1248,8 @@ TEST(Interpreter, PositionsInAGridThatItsThreadgroupsDoNotFill) {
       }
     }
     const std::vector<Bytes> buffers = {Bytes(4 * kGridSize[0])};
-    const Size grid = {kGridSize[0], kGridSize[1], kGridSize[2]};
-    const Size group = {kGroupSize[0], kGroupSize[1], kGroupSize[2]};
+    const pipeline::Size grid = {kGridSize[0], kGridSize[1], kGridSize[2]};
+    const pipeline::Size group = {kGroupSize[0], kGroupSize[1], kGroupSize[2]};
     EXPECT_EQ(values_of<std::uint32_t>(interpreted(air, buffers, grid, group)), expected) << name;
     EXPECT_EQ(values_of<std::uint32_t>(compiled(air, buffers, grid, group)), expected) << name;
   }
@@ -1251,11 +1257,12 @@ TEST(Interpreter, PositionsInAGridThatItsThreadgroupsDoNotFill) {
 
 // --- The pipeline.
 
-std::string interpreter_refusal(const AirText& air, const std::vector<Bytes>& buffers, Size group = {32, 1, 1}) {
+std::string interpreter_refusal(const AirText& air, const std::vector<Bytes>& buffers,
+                                pipeline::Size group = {32, 1, 1}) {
   try {
     interpreted(air, buffers, {32, 1, 1}, group);
     return "";
-  } catch (const engine::KernelError& error) {
+  } catch (const pipeline::KernelError& error) {
     return error.what();
   }
 }
@@ -1331,7 +1338,8 @@ TEST(Interpreter, IsChosenByTheVariable) {
   const OwnedFunction function(air);
   const std::vector<Bytes> buffers = {Bytes(4 * kThreads), bytes_of(scattered(kThreads, 1000))};
   ASSERT_EQ(setenv("ANYMPS_METAL_ENGINE", "interpreter", 1), 0);
-  const auto out = values_of<std::uint32_t>(launch(*make_chosen_pipeline(function.entry, {}), buffers, kGrid, kGroup));
+  const auto out =
+      values_of<std::uint32_t>(launch(*select::make_chosen_pipeline(function.entry, {}), buffers, kGrid, kGroup));
   unsetenv("ANYMPS_METAL_ENGINE");
   EXPECT_EQ(out[0], 0U);
 }

@@ -393,14 +393,14 @@ class GenuineBarriers : public ::testing::Test {
   void SetUp() override {
     const char* folder = std::getenv("ANYMPS_GENUINE_KERNELS");
     if (folder == nullptr || *folder == 0) GTEST_SKIP() << "ANYMPS_GENUINE_KERNELS names no folder";
-    library_.emplace(Metallib::from_file(std::filesystem::path(folder) / "torch-2.13.0-0.metallib"));
+    library_.emplace(library::Metallib::from_file(std::filesystem::path(folder) / "torch-2.13.0-0.metallib"));
   }
 
-  static bool is_reported(const FunctionEntry& function) {
+  static bool is_reported(const library::FunctionEntry& function) {
     return !subjects(lint::lint_kernel(function).findings, lint::kMissingBarrier).empty();
   }
 
-  std::optional<Metallib> library_;
+  std::optional<library::Metallib> library_;
 };
 
 TEST_F(GenuineBarriers, NoneIsMissing) {
@@ -410,9 +410,9 @@ TEST_F(GenuineBarriers, NoneIsMissing) {
 }
 
 // The kernel's bitcode with every barrier taken out; nothing where it has none.
-std::vector<std::byte> without_barriers(const FunctionEntry& function) {
+std::vector<std::byte> without_barriers(const library::FunctionEntry& function) {
   llvm::LLVMContext context;
-  const auto module = read_module(context, function.bitcode, function.name);
+  const auto module = air::read_module(context, function.bitcode, function.name);
   llvm::Function* barrier = module->getFunction("air.wg.barrier");
   if (barrier == nullptr) return {};
   while (!barrier->use_empty()) llvm::cast<llvm::Instruction>(*barrier->user_begin())->eraseFromParent();
@@ -424,7 +424,7 @@ TEST_F(GenuineBarriers, ManyAreFoundWhereTheyAreTakenOut) {
   std::size_t damaged = 0;
   std::size_t reported = 0;
   for (std::size_t i = 0; i < library_->functions().size(); i += 7) {
-    FunctionEntry function = library_->functions()[i];
+    library::FunctionEntry function = library_->functions()[i];
     const std::vector<std::byte> bitcode = without_barriers(function);
     if (bitcode.empty()) continue;
     function.bitcode = bitcode;

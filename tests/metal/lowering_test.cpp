@@ -22,26 +22,33 @@
 #include <string>
 #include <vector>
 
-#include "metal/lower/alike_cases.h"
-#include "metal/lower/bodies.h"
-#include "metal/lower/dispatch.h"
-#include "metal/lower/once.h"
+#include "metal/lower/builtins/builtin_lowering.h"
+#include "metal/lower/builtins/vector_variants.h"
 #include "metal/lower/optimiser.h"
-#include "metal/lower/side_by_side.h"
-#include "metal/lower/simd_parts.h"
-#include "metal/lower/simd_prepare.h"
-#include "metal/lower/specialise.h"
-#include "metal/lower/validation.h"
-#include "metal/lower/vector_forms.h"
+#include "metal/lower/support/kernel_parameter.h"
+#include "metal/lower/support/pass_instrumentation.h"
+#include "metal/lower/transform/function_constants.h"
+#include "metal/lower/transform/keep_interleaved.h"
+#include "metal/lower/transform/merge_switch_cases.h"
+#include "metal/lower/transform/narrow_matrices.h"
+#include "metal/lower/transform/propagate_arguments.h"
+#include "metal/lower/transform/sanitiser.h"
+#include "metal/lower/transform/threadgroup_variables.h"
+#include "metal/lower/transform/uniform_loop_once.h"
+#include "metal/lower/vectorize/canonicalize.h"
+#include "metal/lower/vectorize/outline_regions.h"
+#include "metal/lower/workgroup/coroutines.h"
+#include "metal/lower/workgroup/reconvergence_order.h"
+#include "metal/lower/workgroup/work_item_loop.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal {
 namespace {
 
 namespace fs = std::filesystem;
 
 // What a module looks like to the passes that make "run": a buffer at binding 0, then the position in the grid.
-const std::vector<Parameter> kBufferAndPosition = {{.role = Role::kBuffer, .binding = 0},
-                                                   {.role = Role::kPositionInGrid}};
+const std::vector<lower::support::Parameter> kBufferAndPosition = {
+    {.role = lower::support::Role::kBuffer, .binding = 0}, {.role = lower::support::Role::kPositionInGrid}};
 
 void note(llvm::Module& module, const std::string& text) {
   module.getOrInsertNamedMetadata("test.says")
@@ -59,113 +66,124 @@ std::unique_ptr<llvm::TargetMachine> with_fused_multiply_add() {
 }
 
 // A kernel as the passes for many lanes see it: the last argument is the lane.
-simd::Thread eight_lanes(llvm::Module& module) { return {module.getFunction("k"), 8}; }
+lower::vectorize::Thread eight_lanes(llvm::Module& module) { return {module.getFunction("k"), 8}; }
 
 using Pass = std::function<void(llvm::Module&)>;
 const std::map<std::string, Pass>& passes() {
   static const std::map<std::string, Pass> kPasses = {
-      {"elementary", [](llvm::Module& module) { lower_elementary(module, *with_fused_multiply_add()); }},
-      {"math", [](llvm::Module& module) { lower_math(module, /*denormals_are_zero=*/false); }},
-      {"alike-cases", join_alike_cases},
-      {"vector-forms",
+      {"elementary-functions",
+       [](llvm::Module& module) { lower::builtins::lower_elementary(module, *with_fused_multiply_add()); }},
+      {"math", [](llvm::Module& module) { lower::builtins::lower_math(module, /*denormals_are_zero=*/false); }},
+      {"merge-switch-cases", lower::transform::merge_switch_cases},
+      {"vector-variants",
        [](llvm::Module& module) {
-         const std::vector<VectorForm> forms = offer_vector_forms(module);
+         const std::vector<lower::builtins::VectorVariant> forms = lower::builtins::declare_vector_variants(module);
          // As the vectoriser would.
          llvm::Function* kernel = module.getFunction("k");
          llvm::Instruction* end = kernel->getEntryBlock().getTerminator();
          llvm::IRBuilder<>(end).CreateCall(module.getFunction("far.4"), {kernel->getArg(1), kernel->getArg(2)});
-         write_vector_forms(module, forms);
+         lower::builtins::define_vector_variants(module, forms);
        }},
-      {"integers", lower_integers},
-      {"conversions", lower_conversions},
-      {"atomics", lower_atomics},
-      {"function-constants", [](llvm::Module& module) { set_function_constants(module, {{3, 7}}); }},
+      {"integers", lower::builtins::lower_integers},
+      {"conversions", lower::builtins::lower_conversions},
+      {"atomics", lower::builtins::lower_atomics},
+      {"function-constants", [](llvm::Module& module) { lower::transform::set_function_constants(module, {{3, 7}}); }},
       {"threadgroup-variables",
        [](llvm::Module& module) {
-         ThreadgroupLayout layout;
-         std::vector<ThreadgroupVariable> variables;
-         place_threadgroup_variables(module, module.getFunction("k"), layout, variables);
+         lower::transform::ThreadgroupLayout layout;
+         std::vector<lower::transform::ThreadgroupVariable> variables;
+         lower::transform::place_threadgroup_variables(module, module.getFunction("k"), layout, variables);
          note(module, "bytes " + std::to_string(layout.bytes));
          for (const auto& [offset, size] : layout.cleared) {
            note(module, "cleared " + std::to_string(offset) + " " + std::to_string(size));
          }
        }},
-      {"bfloats", spell_out_bfloats},
-      {"halves", widen_halves},
-      {"known-bytes",
+      {"expand-bfloat", lower::builtins::expand_bfloat},
+      {"promote-half", lower::builtins::promote_half},
+      {"propagate-arguments",
        [](llvm::Module& module) {
          constexpr std::byte kZero{0};
-         set_known_bytes(*module.getFunction("k"), kBufferAndPosition, {{0, {std::byte{7}, kZero, kZero, kZero}}});
+         lower::transform::propagate_arguments(*module.getFunction("k"), kBufferAndPosition,
+                                               {{0, {std::byte{7}, kZero, kZero, kZero}}});
        }},
-      {"once",
+      {"uniform-loop-once",
        [](llvm::Module& module) {
          const auto target = with_fused_multiply_add();
-         Optimiser optimiser(*target, /*soon=*/false);
-         compute_once(*module.getFunction("k"), kBufferAndPosition, optimiser);
+         lower::Optimiser optimiser(*target, /*soon=*/false);
+         lower::transform::run_uniform_loops_once(*module.getFunction("k"), kBufferAndPosition, optimiser.runner());
        }},
-      {"simd-prepare",
+      {"canonicalize",
        [](llvm::Module& module) {
          const auto target = with_fused_multiply_add();
-         Optimiser optimiser(*target, /*soon=*/false);
-         simd::prepare(*module.getFunction("k"), optimiser, /*unroll=*/false);
+         lower::Optimiser optimiser(*target, /*soon=*/false);
+         lower::vectorize::prepare(*module.getFunction("k"), optimiser.runner(), /*unroll=*/false);
        }},
-      {"simd-sides",
+      {"specialize-uniform-branches",
        [](llvm::Module& module) {
-         const simd::Thread thread = eight_lanes(module);
-         simd::share_sides(thread, simd::Facts(thread, /*guards=*/false), /*most=*/100);
+         const lower::vectorize::Thread thread = eight_lanes(module);
+         lower::vectorize::specialize_uniform_branches(thread, lower::vectorize::Divergence(thread, /*guards=*/false),
+                                                       /*most=*/100);
        }},
-      {"simd-rounds",
+      {"split-uniform-iterations",
        [](llvm::Module& module) {
-         const simd::Thread thread = eight_lanes(module);
-         simd::share_rounds(thread, simd::Facts(thread, /*guards=*/false));
+         const lower::vectorize::Thread thread = eight_lanes(module);
+         lower::vectorize::split_uniform_iterations(thread, lower::vectorize::Divergence(thread, /*guards=*/false));
        }},
-      {"simd-parts",
+      {"outline-regions",
        [](llvm::Module& module) {
-         const simd::Thread thread = eight_lanes(module);
-         simd::set_meetings_apart(*thread.function);
-         simd::take_parts(thread, simd::Facts(thread, /*guards=*/false), /*lanes=*/4, /*most_leaves=*/4,
-                          /*some=*/false);
+         const lower::vectorize::Thread thread = eight_lanes(module);
+         lower::vectorize::separate_cooperative_calls(*thread.function);
+         lower::vectorize::outline_regions(thread, lower::vectorize::Divergence(thread, /*guards=*/false), /*lanes=*/4,
+                                           /*most_leaves=*/4,
+                                           /*some=*/false);
        }},
-      {"side-by-side",
+      {"keep-interleaved",
        [](llvm::Module& module) {
          const auto target = with_fused_multiply_add();
-         Optimiser optimiser(*target, /*soon=*/false);
+         lower::Optimiser optimiser(*target, /*soon=*/false);
          for (llvm::Function& function : module) {
            llvm::FunctionPassManager passes;
-           passes.addPass(SideBySidePass());
+           passes.addPass(lower::transform::KeepInterleavedPass());
            passes.addPass(llvm::ADCEPass());
-           optimiser.run(passes, function);
+           optimiser.runner().run(passes, function);
          }
        }},
-      {"meeting-order", [](llvm::Module& module) { order_meetings(*module.getFunction("k")); }},
-      {"matrices",
+      {"reconvergence-order",
+       [](llvm::Module& module) { lower::workgroup::order_for_reconvergence(*module.getFunction("k")); }},
+      {"narrow-matrices",
        [](llvm::Module& module) {
          const char* reason = "";
-         if (!narrow_matrices(*module.getFunction("k"), reason)) note(module, reason);
+         if (!lower::transform::narrow_matrices(*module.getFunction("k"), reason)) note(module, reason);
        }},
-      {"thread-loop",
-       [](llvm::Module& module) { make_thread_loop(module, module.getFunction("k"), kBufferAndPosition); }},
+      {"work-item-loop",
+       [](llvm::Module& module) {
+         lower::workgroup::make_work_item_loop(module, module.getFunction("k"), kBufferAndPosition);
+       }},
       {"coroutines",
        [](llvm::Module& module) {
-         std::vector<engine::MeetingPoint> points;
-         ThreadCode thread;
-         note(module, make_coroutines(module, module.getFunction("k"), kBufferAndPosition, points, thread));
-         for (const engine::MeetingPoint& point : points) {
-           note(module, "meeting " + std::to_string(static_cast<int>(point.meeting)) + " of " +
-                            std::to_string(point.width) + " lanes, " + std::to_string(point.bytes) + " bytes");
+         std::vector<abi::CooperativeCall> points;
+         lower::workgroup::ThreadCoroutine thread;
+         lower::workgroup::order_for_reconvergence(*module.getFunction("k"));
+         note(module,
+              lower::workgroup::make_coroutines(module, module.getFunction("k"), kBufferAndPosition, points, thread));
+         for (const abi::CooperativeCall& point : points) {
+           note(module, "meeting " + std::to_string(static_cast<int>(point.op)) + " of " + std::to_string(point.width) +
+                            " lanes, " + std::to_string(point.bytes) + " bytes");
          }
        }},
-      {"validation",
+      {"sanitiser",
        [](llvm::Module& module) {
-         ThreadgroupLayout layout;
-         std::vector<ThreadgroupVariable> variables;
-         llvm::Function* kernel = place_threadgroup_variables(module, module.getFunction("k"), layout, variables);
-         std::vector<engine::MeetingPoint> points;
-         ThreadCode thread;
-         note(module, make_coroutines(module, kernel, kBufferAndPosition, points, thread));
-         ValidationTable table;
-         insert_validation(thread, kBufferAndPosition, variables, table);
-         for (const ValidationSite& site : table.sites) {
+         lower::transform::ThreadgroupLayout layout;
+         std::vector<lower::transform::ThreadgroupVariable> variables;
+         llvm::Function* kernel =
+             lower::transform::place_threadgroup_variables(module, module.getFunction("k"), layout, variables);
+         std::vector<abi::CooperativeCall> points;
+         lower::workgroup::ThreadCoroutine thread;
+         lower::workgroup::order_for_reconvergence(*kernel);
+         note(module, lower::workgroup::make_coroutines(module, kernel, kBufferAndPosition, points, thread));
+         lower::transform::ValidationTable table;
+         lower::transform::insert_validation(thread, kBufferAndPosition, variables, table);
+         for (const lower::transform::ValidationSite& site : table.sites) {
            std::string text = "site of kind " + std::to_string(static_cast<int>(site.kind));
            for (const std::uint32_t object : site.objects) {
              text += " parameter " + std::to_string(table.objects[object].parameter) + " " + table.objects[object].name;
@@ -194,6 +212,7 @@ TEST_P(Lowering, LeavesWhatTheFileSays) {
   ASSERT_TRUE(llvm::Regex("; PASS: ([a-z-]+)").match(text, &named)) << "the file names no pass";
   const auto pass = passes().find(named[1].str());
   ASSERT_NE(pass, passes().end()) << "there is no pass " << named[1].str();
+  EXPECT_TRUE(lower::support::pass_named(named[1])) << named[1].str() << " is not in passes.def";
 
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
@@ -224,4 +243,4 @@ INSTANTIATE_TEST_SUITE_P(Files, Lowering, ::testing::ValuesIn(files()), [](const
 });
 
 }  // namespace
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal

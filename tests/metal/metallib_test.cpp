@@ -30,8 +30,8 @@ std::string bytes_text(std::span<const std::byte> bytes) {
 // Behind a guard of its own: with a sanitizer, a read past the end is seen at once.
 std::string library_refusal(const ByteVector& bytes) {
   try {
-    Metallib::from_bytes(ByteVector(bytes));
-  } catch (const MetallibError& error) {
+    library::Metallib::from_bytes(ByteVector(bytes));
+  } catch (const library::MetallibError& error) {
     return error.what();
   }
   return "read";
@@ -44,11 +44,11 @@ std::size_t offset_of(const ByteVector& bytes, std::string_view text) {
 }
 
 TEST(Metallib, ListsFunctions) {
-  const Metallib library = Metallib::from_bytes(two_functions());
+  const library::Metallib library = library::Metallib::from_bytes(two_functions());
   ASSERT_EQ(library.functions().size(), 2U);
-  const FunctionEntry& add = library.functions()[0];
+  const library::FunctionEntry& add = library.functions()[0];
   EXPECT_EQ(add.name, "add");
-  EXPECT_EQ(add.type, FunctionType::kKernel);
+  EXPECT_EQ(add.type, library::FunctionType::kKernel);
   EXPECT_EQ(bytes_text(add.bitcode), "bitcode of add");
   EXPECT_EQ(add.hash[31], 0xab);
   EXPECT_EQ(add.versions.air_major, 2);
@@ -56,28 +56,28 @@ TEST(Metallib, ListsFunctions) {
   EXPECT_EQ(add.versions.metal_major, 3);
   EXPECT_EQ(add.versions.metal_minor, 1);
   EXPECT_EQ(bytes_text(library.functions()[1].bitcode), "pixels");
-  EXPECT_EQ(name_of(library.functions()[1].type), "fragment");
+  EXPECT_EQ(library::name_of(library.functions()[1].type), "fragment");
 }
 
 TEST(Metallib, FindsByName) {
-  const Metallib library = Metallib::from_bytes(two_functions());
+  const library::Metallib library = library::Metallib::from_bytes(two_functions());
   EXPECT_EQ(library.find("shade"), &library.functions()[1]);
   EXPECT_EQ(library.find("shad"), nullptr);
 }
 
 TEST(Metallib, StaysWholeWhenMoved) {
-  auto first = std::make_unique<Metallib>(Metallib::from_bytes(two_functions()));
-  const Metallib second = std::move(*first);
+  auto first = std::make_unique<library::Metallib>(library::Metallib::from_bytes(two_functions()));
+  const library::Metallib second = std::move(*first);
   first.reset();
   ASSERT_NE(second.find("add"), nullptr);
   EXPECT_EQ(bytes_text(second.find("add")->bitcode), "bitcode of add");
 }
 
-TEST(Metallib, MayBeEmpty) { EXPECT_TRUE(Metallib::from_bytes(container({})).functions().empty()); }
+TEST(Metallib, MayBeEmpty) { EXPECT_TRUE(library::Metallib::from_bytes(container({})).functions().empty()); }
 
 TEST(Metallib, SkipsTagsThatItDoesNotNeed) {
   const ByteVector bytes = container({{"add", "b", 2, {{"RFLT", ByteVector(8)}, {"XYZW", ByteVector(300)}}}});
-  EXPECT_EQ(Metallib::from_bytes(ByteVector(bytes)).functions().size(), 1U);
+  EXPECT_EQ(library::Metallib::from_bytes(ByteVector(bytes)).functions().size(), 1U);
 }
 
 TEST(Metallib, ReadsFiles) {
@@ -87,9 +87,9 @@ TEST(Metallib, ReadsFiles) {
   const ByteVector bytes = two_functions();
   const fs::path path = folder / "two.metallib";
   std::ofstream(path, std::ios::binary) << bytes_text(bytes);
-  EXPECT_EQ(Metallib::from_file(path).functions().size(), 2U);
-  EXPECT_THROW(Metallib::from_file(folder), MetallibError);
-  EXPECT_THROW(Metallib::from_file(folder / "none"), MetallibError);
+  EXPECT_EQ(library::Metallib::from_file(path).functions().size(), 2U);
+  EXPECT_THROW(library::Metallib::from_file(folder), library::MetallibError);
+  EXPECT_THROW(library::Metallib::from_file(folder / "none"), library::MetallibError);
 }
 
 TEST(Metallib, RefusesEveryTruncation) {
@@ -114,12 +114,12 @@ TEST(Metallib, SurvivesEveryByteChanged) {
       ByteVector changed = whole;
       changed[at] = static_cast<std::byte>(value);
       try {
-        const Metallib library = Metallib::from_bytes(std::move(changed));
-        for (const FunctionEntry& function : library.functions()) {
+        const library::Metallib library = library::Metallib::from_bytes(std::move(changed));
+        for (const library::FunctionEntry& function : library.functions()) {
           ASSERT_LE(function.bitcode.size(), whole.size());
           for (const std::byte byte : function.bitcode) ASSERT_LT(std::to_integer<int>(byte), 256);
         }
-      } catch (const MetallibError&) {
+      } catch (const library::MetallibError&) {
         ++refused;
       }
     }

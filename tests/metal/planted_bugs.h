@@ -8,14 +8,14 @@
 #include <optional>
 #include <vector>
 
-#include "metal/validation.h"
+#include "metal/pipeline/validation.h"
 
 namespace anymps::metal::testing {
 
 struct Planted {
   const char* name;
-  std::optional<Fault> fault;  // nothing: the kernel is right
-  const char* argument;        // whose, where the fault has one
+  std::optional<pipeline::Fault> fault;  // nothing: the kernel is right
+  const char* argument;                  // whose, where the fault has one
   const char* body;
   std::array<std::uint32_t, 3> threads = {64, 1, 1};
   std::array<std::uint32_t, 3> group = {64, 1, 1};
@@ -72,7 +72,7 @@ inline constexpr char kPrelude[] = R"(
   %other = getelementptr [64 x float], ptr addrspace(3) @shared, i64 0, i64 %mirror
 )";
 
-using enum Fault;
+using enum pipeline::Fault;
 
 inline const std::vector<Planted> kPlanted = {
     // ---- out of bounds ----

@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "air_text.h"
-#include "gpu/confine.h"
 #include "gpu/forked_child.h"
+#include "gpu/support/confine.h"
 #include "metal/engine/compiler.h"
+#include "metal/engine/make_pipeline.h"
+#include "metal/pipeline/kernel_error.h"
 #include "metal/sandbox/box.h"
 #include "metal/sandbox/boxed_pipeline.h"
 #include "metal/sandbox/messages.h"
@@ -61,7 +63,7 @@ kernel void held(device float* out, constant Held& from, uint i [[thread_positio
 class Sandbox : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!gpu::why_not_confined().empty()) GTEST_SKIP() << gpu::why_not_confined();
+    if (!gpu::support::why_not_confined().empty()) GTEST_SKIP() << gpu::support::why_not_confined();
     sandbox::set_box_folder(ANYMPS_BOX_FOLDER);
   }
 
@@ -70,18 +72,18 @@ class Sandbox : public ::testing::Test {
     return *compiled;
   }
 
-  static std::shared_ptr<Pipeline> make(const std::string& kernel, bool boxed = true) {
+  static std::shared_ptr<pipeline::Pipeline> make(const std::string& kernel, bool boxed = true) {
     const std::vector<std::byte> air = program().air_of(kernel);
-    FunctionEntry function;
+    library::FunctionEntry function;
     function.name = kernel;
     function.bitcode = air;
-    return boxed ? sandbox::make_boxed_pipeline(function, {}, "oracle") : make_pipeline(function, {});
+    return boxed ? sandbox::make_boxed_pipeline(function, {}, "oracle") : engine::make_pipeline(function, {});
   }
 
   // Binds vectors at 0, 1, ...
   template <typename... Vectors>
-  static Launch bound(Vectors&... vectors) {
-    Launch launch;
+  static pipeline::Launch bound(Vectors&... vectors) {
+    pipeline::Launch launch;
     unsigned binding = 0;
     const auto bind = [&](auto& vector) {
       launch.buffers[binding] = vector.data();
@@ -91,10 +93,10 @@ class Sandbox : public ::testing::Test {
     return launch;
   }
 
-  static std::string refusal_of(Pipeline& pipeline, const Launch& launch) {
+  static std::string refusal_of(pipeline::Pipeline& pipeline, const pipeline::Launch& launch) {
     try {
       pipeline.launch(launch, {1, 1, 1}, {1, 1, 1});
-    } catch (const engine::KernelError& error) {
+    } catch (const pipeline::KernelError& error) {
       return error.what();
     }
     return "none";
@@ -103,7 +105,7 @@ class Sandbox : public ::testing::Test {
   static std::string refusal_of(const std::string& kernel) {
     try {
       make(kernel);
-    } catch (const engine::KernelError& error) {
+    } catch (const pipeline::KernelError& error) {
       return error.what();
     }
     return "none";
@@ -137,7 +139,7 @@ TEST_F(Sandbox, ResultsAreTheSame) {
     make("wave", boxed)->launch(bound(x, by), {1000, 1, 1}, {256, 1, 1});
     results.push_back(x);
     std::vector<float> out(4);
-    Launch launch = bound(out, x);
+    pipeline::Launch launch = bound(out, x);
     launch.threadgroup_bytes[0] = 64 * sizeof(float);
     make("sums", boxed)->launch(launch, {256, 1, 1}, {64, 1, 1});
     results.push_back(out);
@@ -168,7 +170,7 @@ TEST_F(Sandbox, ASignatureIsTheSame) {
 TEST_F(Sandbox, BuffersThatOverlapDoSoThere) {
   for (const bool boxed : {false, true}) {
     std::vector<std::int32_t> memory(64);
-    Launch launch;
+    pipeline::Launch launch;
     launch.buffers[0] = memory.data();
     launch.buffer_bytes[0] = 32 * sizeof(std::int32_t);
     launch.buffers[1] = memory.data() + 1;
@@ -181,7 +183,7 @@ TEST_F(Sandbox, BuffersThatOverlapDoSoThere) {
 
 TEST_F(Sandbox, WhatIsOnlyReadIsNotWritten) {
   std::vector<float> to(4);
-  Launch launch = bound(to);
+  pipeline::Launch launch = bound(to);
   void* page = ::mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(page, MAP_FAILED);
   launch.buffers[1] = page;
@@ -221,7 +223,7 @@ TEST_F(Sandbox, AnEndlessKernelIsEnded) {
 
 TEST_F(Sandbox, RefusesWhatItCannotShare) {
   std::vector<float> x(4);
-  Launch launch = bound(x);
+  pipeline::Launch launch = bound(x);
   launch.buffer_bytes[0] = 0;
   EXPECT_NE(refusal_of(*make("lanes"), launch).find("lanes: how long the buffer of argument 0 is, is not known"),
             std::string::npos);
@@ -233,36 +235,36 @@ TEST_F(Sandbox, RefusesWhatItCannotShare) {
 
 TEST_F(Sandbox, RefusalsAreTheEngines) {
   const OwnedFunction function = wild();
-  FunctionEntry damaged = function.entry;
+  library::FunctionEntry damaged = function.entry;
   damaged.bitcode = damaged.bitcode.first(damaged.bitcode.size() / 2);
   std::string plain;
   std::string boxed;
   try {
-    make_pipeline(damaged, {});
+    engine::make_pipeline(damaged, {});
   } catch (const std::exception& error) {
     plain = error.what();
   }
   try {
     sandbox::make_boxed_pipeline(damaged, {}, "oracle");
-  } catch (const engine::KernelError& error) {
+  } catch (const pipeline::KernelError& error) {
     boxed = error.what();
   }
   EXPECT_EQ(plain, boxed);
   EXPECT_FALSE(boxed.empty());
   std::vector<float> x(4);
-  EXPECT_THROW(make("lanes")->launch(bound(x), {4, 1, 1}, {2000, 1, 1}), engine::KernelError);
-  EXPECT_THROW(make("lanes")->launch({}, {4, 1, 1}, {4, 1, 1}), engine::KernelError);
+  EXPECT_THROW(make("lanes")->launch(bound(x), {4, 1, 1}, {2000, 1, 1}), pipeline::KernelError);
+  EXPECT_THROW(make("lanes")->launch({}, {4, 1, 1}, {4, 1, 1}), pipeline::KernelError);
 }
 
 TEST_F(Sandbox, TheSanitiserReportsFromThere) {
   std::vector<float> x(4);
-  std::vector<ValidationReport> reports;
-  Launch launch = bound(x);
+  std::vector<pipeline::ValidationReport> reports;
+  pipeline::Launch launch = bound(x);
   launch.validate = true;
   launch.reports = &reports;
   make("outside")->launch(launch, {4, 1, 1}, {4, 1, 1});
   ASSERT_EQ(reports.size(), 1U);
-  EXPECT_EQ(reports[0].fault, Fault::kOutOfBounds);
+  EXPECT_EQ(reports[0].fault, pipeline::Fault::kOutOfBounds);
   EXPECT_EQ(reports[0].binding, 0);
   EXPECT_EQ(reports[0].offset, 16);
 }
@@ -322,8 +324,8 @@ TEST(SandboxMessages, AreReadWithCare) {
     damaged[at] = std::byte{0xff};
     const auto read = sandbox::unpack_answer(damaged);
     if (!read) continue;
-    for (const Argument& argument : read->signature.arguments)
-      EXPECT_LE(argument.binding + argument.count, kMaxBindings);
+    for (const air::Argument& argument : read->signature.arguments)
+      EXPECT_LE(argument.binding + argument.count, air::kMaxBindings);
   }
 }
 

@@ -67,49 +67,49 @@ define void @add()" +
 )";
 }
 
-Signature signature_of(const Parts& parts, std::string_view kernel = "add") {
+air::Signature signature_of(const Parts& parts, std::string_view kernel = "add") {
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
   const auto module = llvm::parseAssemblyString(ir_of(parts), problem, context);
   if (module == nullptr) throw std::logic_error("the test's own IR is wrong: " + problem.getMessage().str());
-  return read_signature(*module, kernel);
+  return air::read_signature(*module, kernel);
 }
 
 std::string signature_refusal(const Parts& parts) {
   try {
     signature_of(parts);
-  } catch (const AirError& error) {
+  } catch (const air::AirError& error) {
     return error.what();
   }
   return "read";
 }
 
 TEST(Signature, TellsWhatAKernelAsksFor) {
-  const Signature signature = signature_of({});
+  const air::Signature signature = signature_of({});
   EXPECT_EQ(signature.kernel, "add");
   ASSERT_EQ(signature.arguments.size(), 4U);
-  const Argument& out = signature.arguments[0];
-  EXPECT_EQ(out.kind, ArgumentKind::kBuffer);
+  const air::Argument& out = signature.arguments[0];
+  EXPECT_EQ(out.kind, air::ArgumentKind::kBuffer);
   EXPECT_EQ(out.binding, 4U);
-  EXPECT_EQ(out.access, Access::kReadWrite);
-  EXPECT_EQ(out.address_space, kDeviceSpace);
+  EXPECT_EQ(out.access, air::Access::kReadWrite);
+  EXPECT_EQ(out.address_space, air::kDeviceSpace);
   EXPECT_EQ(out.size, 4U);
   EXPECT_EQ(out.buffer_size, 0U);
   EXPECT_EQ(out.type_name, "float");
   EXPECT_EQ(out.name, "out");
   EXPECT_FALSE(out.unused);
 
-  const Argument& alpha = signature.arguments[1];
+  const air::Argument& alpha = signature.arguments[1];
   EXPECT_EQ(alpha.predicate, "pred");
   EXPECT_EQ(alpha.predicate_constant, "scale");
-  EXPECT_EQ(alpha.access, Access::kRead);
+  EXPECT_EQ(alpha.access, air::Access::kRead);
   EXPECT_EQ(alpha.buffer_size, 8U);
   EXPECT_EQ(alpha.alignment, 8U);
   EXPECT_TRUE(alpha.unused);
 
-  EXPECT_EQ(signature.arguments[2].kind, ArgumentKind::kThreadgroupBuffer);
-  EXPECT_EQ(signature.arguments[3].kind, ArgumentKind::kThreadPositionInGrid);
-  EXPECT_FALSE(is_bound(signature.arguments[3].kind));
+  EXPECT_EQ(signature.arguments[2].kind, air::ArgumentKind::kThreadgroupBuffer);
+  EXPECT_EQ(signature.arguments[3].kind, air::ArgumentKind::kThreadPositionInGrid);
+  EXPECT_FALSE(air::is_bound(signature.arguments[3].kind));
 
   ASSERT_EQ(signature.constants.size(), 1U);
   EXPECT_EQ(signature.constants[0].id, 7U);
@@ -148,8 +148,8 @@ TEST(Signature, HasNoLimitWhereNoneIsGiven) {
 }
 
 TEST(Signature, EveryKindHasItsOwnName) {
-  for (int kind = 0; kind <= static_cast<int>(ArgumentKind::kDispatchQuadgroupsPerThreadgroup); ++kind) {
-    EXPECT_NE(name_of(static_cast<ArgumentKind>(kind)), "unknown") << kind;
+  for (int kind = 0; kind <= static_cast<int>(air::ArgumentKind::kDispatchQuadgroupsPerThreadgroup); ++kind) {
+    EXPECT_NE(air::name_of(static_cast<air::ArgumentKind>(kind)), "unknown") << kind;
   }
 }
 
@@ -171,7 +171,7 @@ TEST(Signature, RefusesWhatItDoesNotKnow) {
   EXPECT_NE(signature_refusal(parts).find("`air.compile.loose_math`"), std::string::npos);
 }
 
-TEST(Signature, RefusesAnotherKernel) { EXPECT_THROW(signature_of({}, "sub"), AirError); }
+TEST(Signature, RefusesAnotherKernel) { EXPECT_THROW(signature_of({}, "sub"), air::AirError); }
 
 TEST(Signature, RefusesMetadataOfAnotherShape) {
   const auto with = [](std::string Parts::* part, const std::string& text) {
@@ -238,20 +238,20 @@ TEST(Module, IsReadFromBitcode) {
   std::string bitcode;
   llvm::raw_string_ostream stream(bitcode);
   llvm::WriteBitcodeToFile(*written, stream);
-  const auto module = read_module(context, std::as_bytes(std::span(bitcode)), "add");
-  EXPECT_EQ(read_signature(*module, "add").arguments.size(), 4U);
+  const auto module = air::read_module(context, std::as_bytes(std::span(bitcode)), "add");
+  EXPECT_EQ(air::read_signature(*module, "add").arguments.size(), 4U);
 }
 
 TEST(Module, RefusesWhatIsNoBitcode) {
   llvm::LLVMContext context;
   const std::string text = "no bitcode at all";
   try {
-    read_module(context, std::as_bytes(std::span(text)), "add");
+    air::read_module(context, std::as_bytes(std::span(text)), "add");
     FAIL();
-  } catch (const AirError& error) {
+  } catch (const air::AirError& error) {
     EXPECT_TRUE(std::string(error.what()).starts_with("add: its bitcode cannot be read: ")) << error.what();
   }
-  EXPECT_THROW(read_module(context, {}, "add"), AirError);
+  EXPECT_THROW(air::read_module(context, {}, "add"), air::AirError);
 }
 
 }  // namespace

@@ -11,17 +11,18 @@
 #include <vector>
 
 #include "metal/engine/compiler.h"
+#include "metal/engine/make_pipeline.h"
 #include "metal/interpret/interpreter.h"
 #include "source_runner.h"
 
 namespace anymps::metal {
 namespace {
 
-using lower::Simdgroups;
+using lower::vectorize::Simdgroups;
 
 struct Shape {
-  Size threads;
-  Size group;
+  pipeline::Size threads;
+  pipeline::Size group;
 };
 
 class Kernel {
@@ -32,20 +33,22 @@ class Kernel {
     entry_.bitcode = air_;
   }
 
-  std::shared_ptr<Pipeline> with(const lower::LoweringOptions& options) const { return make_pipeline(entry_, options); }
-  std::shared_ptr<Pipeline> specialised() const {
-    return make_specialised_pipeline(entry_, {.simdgroups = Simdgroups::kWhole});
+  std::shared_ptr<pipeline::Pipeline> with(const lower::LoweringOptions& options) const {
+    return engine::make_pipeline(entry_, options);
   }
-  std::shared_ptr<Pipeline> tiered() const { return make_tiered_pipeline(entry_, {}); }
-  std::shared_ptr<Pipeline> interpreted() const { return interpret::make_interpreter(entry_, {}); }
-  std::string declined(Simdgroups simdgroups = Simdgroups::kWhole) const {
-    return engine::compile_kernel(air_, "k", {.simdgroups = simdgroups}).declined;
+  std::shared_ptr<pipeline::Pipeline> specialised() const {
+    return engine::make_specialised_pipeline(entry_, {.simdgroups = Simdgroups::kWhole});
+  }
+  std::shared_ptr<pipeline::Pipeline> tiered() const { return engine::make_tiered_pipeline(entry_, {}); }
+  std::shared_ptr<pipeline::Pipeline> interpreted() const { return interpret::make_interpreter(entry_, {}); }
+  std::string not_vectorized(Simdgroups simdgroups = Simdgroups::kWhole) const {
+    return engine::compile_kernel(air_, "k", {.simdgroups = simdgroups}).not_vectorized;
   }
 
  private:
   const frontend::Program program_;
   std::vector<std::byte> air_;
-  FunctionEntry entry_;
+  library::FunctionEntry entry_;
 };
 
 using Words = std::vector<std::uint32_t>;
@@ -57,10 +60,10 @@ Words words(std::size_t count) {
   return values;
 }
 
-Words launched(Pipeline& pipeline, const Shape& shape, std::size_t size, std::uint32_t count) {
+Words launched(pipeline::Pipeline& pipeline, const Shape& shape, std::size_t size, std::uint32_t count) {
   Words out(size, 7);
   Words in = words(size);
-  Launch launch;
+  pipeline::Launch launch;
   launch.buffers[0] = out.data();
   launch.buffers[1] = in.data();
   launch.buffers[2] = &count;
@@ -74,7 +77,7 @@ Words launched(Pipeline& pipeline, const Shape& shape, std::size_t size, std::ui
 void agree(const std::string& source, const std::vector<Shape>& shapes, std::uint32_t count = 1000,
            std::size_t size = 1 << 14) {
   const Kernel kernel(source);
-  EXPECT_EQ(kernel.declined(), "");
+  EXPECT_EQ(kernel.not_vectorized(), "");
   const auto simd = kernel.with({.simdgroups = Simdgroups::kWhole});
   const auto specialised = kernel.specialised();
   const auto oracle = kernel.with({});
@@ -210,9 +213,9 @@ TEST(Simd, TheRouteSaysSo) {
   const Kernel kernel(
       "kernel void k(device uint* out, device uint* in, constant uint& count, "
       "uint i [[thread_position_in_grid]]) { out[i] = in[i]; }");
-  EXPECT_EQ(kernel.declined(Simdgroups::kAny), "");
-  EXPECT_EQ(kernel.with({.simdgroups = Simdgroups::kWhole})->route(), lower::Route::kSimdLoop);
-  EXPECT_EQ(kernel.with({})->route(), lower::Route::kThreadLoop);
+  EXPECT_EQ(kernel.not_vectorized(Simdgroups::kAny), "");
+  EXPECT_EQ(kernel.with({.simdgroups = Simdgroups::kWhole})->route(), abi::Route::kSimdLoop);
+  EXPECT_EQ(kernel.with({})->route(), abi::Route::kThreadLoop);
 }
 
 // Sides that all lanes take, none of them, or some; and writes to a threadgroup's memory beside those of others.
@@ -346,7 +349,7 @@ TEST(Simd, NothingIsReadBehindTheLastPage) {
     for (std::byte* in : {begin + page, begin + 2 * page - (64 - count) * sizeof(std::uint16_t)}) {
       for (std::uint32_t i = 0; i < 64 - count; ++i)
         reinterpret_cast<std::uint16_t*>(in)[i] = static_cast<std::uint16_t>(i * 5);
-      Launch launch;
+      pipeline::Launch launch;
       launch.buffers[0] = out.data();
       launch.buffers[1] = in;
       launch.buffers[2] = &count;
@@ -431,7 +434,7 @@ TEST(Simd, ValuesThatComeAgain) {
   }
   std::uint32_t shared = 0;
   Words out(1 << 14);
-  Launch launch;
+  pipeline::Launch launch;
   launch.buffers[0] = out.data();
   launch.buffers[1] = out.data();
   launch.buffers[2] = &shared;
@@ -452,10 +455,10 @@ TEST(Simd, LaunchesBeforeAndAfterTheFastFormIsThere) {
       "{ uint x = in[i & 16383]; for (uint j = 0; j < 50; ++j) x = x * 1664525 + j; out[i & 16383] = x; }",
       {});
   const std::vector<std::byte> air = program.air_of("k");
-  FunctionEntry entry;
+  library::FunctionEntry entry;
   entry.name = "k";
   entry.bitcode = air;
-  const auto pipeline = make_tiered_pipeline(entry, {});
+  const auto pipeline = engine::make_tiered_pipeline(entry, {});
   const Words first = launched(*pipeline, {{1 << 14, 1, 1}, {256, 1, 1}}, 1 << 14, 0);
   for (int i = 0; i < 200; ++i) {
     ASSERT_EQ(launched(*pipeline, {{1 << 14, 1, 1}, {256, 1, 1}}, 1 << 14, 0), first);

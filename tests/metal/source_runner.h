@@ -9,8 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "metal/engine/make_pipeline.h"
 #include "metal/frontend/program.h"
-#include "metal/pipeline.h"
+#include "metal/pipeline/pipeline.h"
 
 namespace anymps::metal::testing {
 
@@ -30,13 +31,13 @@ inline void run_source(std::string_view source, const std::string& kernel, const
                        Grid grid = {}, const SourceRun& how = {}) {
   const frontend::Program program(source, how.options);
   const std::vector<std::byte> air = program.air_of(kernel);
-  FunctionEntry function;
+  library::FunctionEntry function;
   function.name = kernel;
   function.bitcode = air;
-  Launch launch;
+  pipeline::Launch launch;
   std::ranges::copy(buffers, launch.buffers.begin());
   std::ranges::copy(how.threadgroup_bytes, launch.threadgroup_bytes.begin());
-  make_pipeline(function, how.lowering)->launch(launch, {grid.threads, 1, 1}, {grid.group, 1, 1});
+  engine::make_pipeline(function, how.lowering)->launch(launch, {grid.threads, 1, 1}, {grid.group, 1, 1});
 }
 
 // What kernel "k" leaves in its buffer of `count` numbers.

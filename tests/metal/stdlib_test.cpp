@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "metal/engine/make_pipeline.h"
 #include "metal/frontend/program.h"
 #include "metal/interpret/interpreter.h"
-#include "metal/pipeline.h"
+#include "metal/pipeline/pipeline.h"
 
 namespace anymps::metal {
 namespace {
@@ -43,9 +44,9 @@ std::string file_text(const fs::path& file) {
   return text.str();
 }
 
-void run_section(Pipeline& pipeline, const std::string& what) {
+void run_section(pipeline::Pipeline& pipeline, const std::string& what) {
   Report report;
-  Launch launch;
+  pipeline::Launch launch;
   launch.buffers[0] = &report;
   pipeline.launch(launch, {kSectionThreads, 1, 1}, {kSectionThreads, 1, 1});
   EXPECT_GT(report.checks, 0U) << what << " checked nothing";
@@ -71,12 +72,13 @@ TEST_P(Section, HoldsOnAllEngines) {
     EXPECT_FALSE(program.kernels().empty());
     for (const std::string& kernel : program.kernels()) {
       const std::vector<std::byte> air = program.air_of(kernel);
-      FunctionEntry function;
+      library::FunctionEntry function;
       function.name = kernel;
       function.bitcode = air;
       const std::string what = options.name + ": " + kernel + (fast_math ? ", fast" : "");
-      run_section(*make_pipeline(function, {}), what + ", compiled");
-      run_section(*make_pipeline(function, {.simdgroups = lower::Simdgroups::kWhole}), what + ", many lanes at once");
+      run_section(*engine::make_pipeline(function, {}), what + ", compiled");
+      run_section(*engine::make_pipeline(function, {.simdgroups = lower::vectorize::Simdgroups::kWhole}),
+                  what + ", many lanes at once");
       run_section(*interpret::make_interpreter(function, {}), what + ", interpreted");
     }
   }

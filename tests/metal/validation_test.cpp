@@ -8,14 +8,15 @@
 
 #include "air_text.h"
 #include "metal/engine/compiler.h"
-#include "metal/engine/reports.h"
-#include "metal/pipeline.h"
+#include "metal/engine/make_pipeline.h"
+#include "metal/pipeline/pipeline.h"
+#include "metal/runtime/reports.h"
 #include "planted_bugs.h"
 
 namespace anymps::metal {
 
 // For messages of the tests.
-void PrintTo(const ValidationReport& report, std::ostream* out) { *out << report.text; }
+void PrintTo(const pipeline::ValidationReport& report, std::ostream* out) { *out << report.text; }
 
 namespace testing {
 void PrintTo(const Planted& planted, std::ostream* out) { *out << planted.name; }
@@ -62,7 +63,7 @@ class GuardedBuffer {
 
 struct Ran {
   std::vector<GuardedBuffer> buffers = {GuardedBuffer(0), GuardedBuffer(1), GuardedBuffer(0)};
-  std::vector<ValidationReport> reports;
+  std::vector<pipeline::ValidationReport> reports;
 };
 
 AirText kernel_of(const std::string& body, const std::string& outside = "") {
@@ -76,11 +77,11 @@ AirText kernel_of(const std::string& body, const std::string& outside = "") {
       .body(kPrelude + body);
 }
 
-Ran run_validated(const AirText& air, Size threads = {64, 1, 1}, Size group = {64, 1, 1},
+Ran run_validated(const AirText& air, pipeline::Size threads = {64, 1, 1}, pipeline::Size group = {64, 1, 1},
                   bool pipeline_validates = true) {
   Ran ran;
   const OwnedFunction function(air);
-  Launch launch;
+  pipeline::Launch launch;
   for (unsigned i = 0; i < 3; ++i) {
     launch.buffers[i] = ran.buffers[i].data();
     launch.buffer_bytes[i] = kFloats * sizeof(float);
@@ -88,7 +89,8 @@ Ran run_validated(const AirText& air, Size threads = {64, 1, 1}, Size group = {6
   launch.threadgroup_bytes[0] = kFloats * sizeof(float);
   launch.validate = true;
   launch.reports = &ran.reports;
-  make_pipeline(function.entry, {.constants = {}, .validate = pipeline_validates})->launch(launch, threads, group);
+  engine::make_pipeline(function.entry, {.constants = {}, .validate = pipeline_validates})
+      ->launch(launch, threads, group);
   return ran;
 }
 
@@ -108,7 +110,7 @@ TEST_P(PlantedKernels, AreReportedForWhatTheyAre) {
     return;
   }
   ASSERT_FALSE(ran.reports.empty());
-  for (const ValidationReport& report : ran.reports) {
+  for (const pipeline::ValidationReport& report : ran.reports) {
     EXPECT_EQ(report.fault, *planted.fault) << report.text;
     EXPECT_EQ(report.argument, planted.argument) << report.text;
     EXPECT_EQ(report.kernel, "k");
@@ -119,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(Table, PlantedKernels, ::testing::ValuesIn(kPlanted),
                          [](const auto& planted) { return std::string(planted.param.name); });
 
 TEST_F(Validation, TenBugsOfEachKindArePlanted) {
-  std::map<Fault, unsigned> counts;
+  std::map<pipeline::Fault, unsigned> counts;
   for (const Planted& planted : kPlanted) {
     if (planted.fault) ++counts[*planted.fault];
   }
@@ -137,7 +139,7 @@ constexpr char kOneTooFar[] = R"(
 TEST_F(Validation, AReportSaysWhatAndWhere) {
   Ran ran = run_validated(kernel_of(kOneTooFar), {66, 1, 1}, {16, 1, 1});
   ASSERT_EQ(ran.reports.size(), 2U);
-  const ValidationReport& load = ran.reports[0];
+  const pipeline::ValidationReport& load = ran.reports[0];
   EXPECT_EQ(load.access, "load");
   EXPECT_EQ(load.binding, 1);
   EXPECT_EQ(load.thread, (std::array<std::uint32_t, 3>{63, 0, 0}));
@@ -202,11 +204,11 @@ end:
 !206 = !DILocation(line: 17, column: 3, scope: !203)
 !207 = !{i32 2, !"Debug Info Version", i32 3}
 )"));
-  std::map<Fault, std::string> places;
-  for (const ValidationReport& report : ran.reports) places[report.fault] = report.place;
-  EXPECT_EQ(places, (std::map<Fault, std::string>{{Fault::kOutOfBounds, "shift.metal:12"},
-                                                  {Fault::kDivergentBarrier, "shift.metal:14"},
-                                                  {Fault::kEndlessLoop, "shift.metal:17"}}));
+  std::map<pipeline::Fault, std::string> places;
+  for (const pipeline::ValidationReport& report : ran.reports) places[report.fault] = report.place;
+  EXPECT_EQ(places, (std::map<pipeline::Fault, std::string>{{pipeline::Fault::kOutOfBounds, "shift.metal:12"},
+                                                            {pipeline::Fault::kDivergentBarrier, "shift.metal:14"},
+                                                            {pipeline::Fault::kEndlessLoop, "shift.metal:17"}}));
 }
 
 TEST_F(Validation, WhatIsMisalignedIsDoneAllTheSameUnlessItIsAtomic) {
@@ -242,11 +244,11 @@ constexpr char kThroughAnAddress[] = R"(
 
 TEST_F(Validation, AnAddressFromMemoryIsTakenAtItsWord) {
   const OwnedFunction function(kernel_of(kThroughAnAddress));
-  const auto pipeline = make_pipeline(function.entry, {});
+  const auto pipeline = engine::make_pipeline(function.entry, {});
   std::vector<float> out(64);
   float* address = out.data();
-  std::vector<ValidationReport> reports;
-  Launch launch;
+  std::vector<pipeline::ValidationReport> reports;
+  pipeline::Launch launch;
   launch.buffers = {&address, out.data(), out.data()};
   launch.buffer_bytes = {sizeof address, 256, 256};
   launch.threadgroup_bytes[0] = 256;
@@ -260,7 +262,7 @@ TEST_F(Validation, AnAddressFromMemoryIsTakenAtItsWord) {
   launch.is_device_memory = [](const void* address) { return address < end; };
   pipeline->launch(launch, {64, 1, 1}, {64, 1, 1});
   ASSERT_EQ(reports.size(), 1U);
-  EXPECT_EQ(reports[0].fault, Fault::kOutOfBounds);
+  EXPECT_EQ(reports[0].fault, pipeline::Fault::kOutOfBounds);
   EXPECT_EQ(reports[0].argument, "");
   EXPECT_EQ(reports[0].thread[0], 63U);
   launch.is_device_memory = nullptr;
@@ -298,9 +300,9 @@ end:
 
 // What GPUs forgive and kernels rely on is reported where it is asked for.
 TEST_F(Validation, StrictlyNothingIsForgiven) {
-  const std::pair<Fault, const char*> forgiven[] = {
+  const std::pair<pipeline::Fault, const char*> forgiven[] = {
       // A barrier for other memory.
-      {Fault::kRace, R"(
+      {pipeline::Fault::kRace, R"(
   store float %number, ptr addrspace(3) %own, align 4
   call void @air.wg.barrier(i32 1, i32 1)
   %x = load float, ptr addrspace(3) %other, align 4
@@ -308,7 +310,7 @@ TEST_F(Validation, StrictlyNothingIsForgiven) {
   ret void
 )"},
       // A vector at a multiple of its element.
-      {Fault::kMisaligned, R"(
+      {pipeline::Fault::kMisaligned, R"(
   %p = getelementptr float, ptr addrspace(1) %b1, i64 1
   %x = load <4 x float>, ptr addrspace(1) %p, align 16
   %y = extractelement <4 x float> %x, i64 0
@@ -316,7 +318,7 @@ TEST_F(Validation, StrictlyNothingIsForgiven) {
   ret void
 )"},
       // Threads that leave before the first barrier.
-      {Fault::kDivergentBarrier, R"(
+      {pipeline::Fault::kDivergentBarrier, R"(
   %many = icmp uge i64 %l, 40
   br i1 %many, label %end, label %work
 work:
@@ -339,33 +341,34 @@ end:
 
 TEST_F(Validation, ReportsThatNobodyCollectsArePrintedOnceAndKept) {
   const OwnedFunction function(kernel_of(kOneTooFar));
-  const auto pipeline = make_pipeline(function.entry, {.constants = {}, .validate = true});
+  const auto pipeline = engine::make_pipeline(function.entry, {.constants = {}, .validate = true});
   std::vector<float> floats(64);
-  Launch launch;
+  pipeline::Launch launch;
   launch.buffers = {floats.data(), floats.data(), floats.data()};
   launch.buffer_bytes = {256, 252, 256};
   launch.threadgroup_bytes[0] = 256;
-  engine::take_published();
+  runtime::take_published();
   ::testing::internal::CaptureStderr();
   for (int i = 0; i < 3; ++i) pipeline->launch(launch, {63, 1, 1}, {1, 1, 1});
   const std::string printed = ::testing::internal::GetCapturedStderr();
   std::size_t races = 0;
-  std::vector<ValidationReport> reports = engine::take_published();
-  for (const ValidationReport& report : reports) races += static_cast<std::size_t>(report.fault == Fault::kRace);
+  std::vector<pipeline::ValidationReport> reports = runtime::take_published();
+  for (const pipeline::ValidationReport& report : reports)
+    races += static_cast<std::size_t>(report.fault == pipeline::Fault::kRace);
   ASSERT_EQ(reports.size(), 2U) << ::testing::PrintToString(reports);
   EXPECT_EQ(races, 1U);  // b0 and b1 are the same memory
-  EXPECT_EQ(reports[0].fault, Fault::kOutOfBounds);
+  EXPECT_EQ(reports[0].fault, pipeline::Fault::kOutOfBounds);
   EXPECT_EQ(reports[0].count, 3U);
   const std::string line = "anymps validation: kernel k: out of bounds\n";
   const std::size_t first = printed.find(line);
   EXPECT_NE(first, std::string::npos) << printed;
   EXPECT_EQ(printed.find(line, first + 1), std::string::npos) << printed;
-  EXPECT_TRUE(engine::take_published().empty());
+  EXPECT_TRUE(runtime::take_published().empty());
 }
 
 TEST_F(Validation, TheTableGoesThroughBytesAndBack) {
   const OwnedFunction function(kernel_of(kOneTooFar));
-  const engine::CompiledKernel kernel =
+  const runtime::CompiledKernel kernel =
       engine::compile_kernel(function.bytes, "k", {.constants = {}, .validate = true});
   ASSERT_EQ(kernel.validation.sites.size(), 2U);
   const std::vector<std::byte> bytes = engine::pack(kernel);
@@ -373,7 +376,7 @@ TEST_F(Validation, TheTableGoesThroughBytesAndBack) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->object, kernel.object);
   ASSERT_EQ(back->validation.sites.size(), 2U);
-  EXPECT_EQ(back->validation.sites[1].kind, lower::ValidationSite::Kind::kStore);
+  EXPECT_EQ(back->validation.sites[1].kind, lower::transform::ValidationSite::Kind::kStore);
   ASSERT_EQ(back->validation.objects.size(), 2U);
   EXPECT_EQ(back->validation.objects[0].parameter, 1U);
   for (std::size_t size = 0; size < bytes.size() - kernel.object.size(); ++size) {

@@ -7,8 +7,8 @@
 namespace anymps::superres {
 namespace {
 
-Image gradient(int channels, int bits) {
-  Image image;
+files::Image gradient(int channels, int bits) {
+  files::Image image;
   image.width = 9;
   image.height = 5;
   image.channels = channels;
@@ -22,8 +22,8 @@ Image gradient(int channels, int bits) {
 TEST(ImageFile, PngComesBack) {
   for (const int channels : {1, 2, 3, 4}) {
     for (const int bits : {8, 16}) {
-      const Image image = gradient(channels, bits);
-      const Image again = decode_image(encode_png(image));
+      const files::Image image = gradient(channels, bits);
+      const files::Image again = files::decode_image(files::encode_png(image));
       EXPECT_EQ(again.samples, image.samples);
       EXPECT_EQ(again.channels, channels);
       EXPECT_EQ(again.bits, bits);
@@ -32,17 +32,18 @@ TEST(ImageFile, PngComesBack) {
 }
 
 TEST(ImageFile, EachShorterPictureIsRefusedOrWhole) {
-  for (const std::vector<std::uint8_t>& whole : {encode_png(gradient(3, 8)), encode_jpeg(gradient(3, 8), 90)}) {
+  for (const std::vector<std::uint8_t>& whole :
+       {files::encode_png(gradient(3, 8)), files::encode_jpeg(gradient(3, 8), 90)}) {
     for (std::size_t size = 0; size < whole.size() - 16; ++size) {
-      EXPECT_THROW(decode_image(std::span(whole).first(size)), ImageError) << size;
+      EXPECT_THROW(files::decode_image(std::span(whole).first(size)), files::ImageError) << size;
     }
   }
 }
 
 TEST(ImageFile, AHugeClaimTakesNoMemory) {
-  std::vector<std::uint8_t> png = encode_png(gradient(3, 8));
+  std::vector<std::uint8_t> png = files::encode_png(gradient(3, 8));
   png[16] = 0x7f;  // the width's highest byte, in the first chunk
-  EXPECT_THROW(decode_image(png), ImageError);
+  EXPECT_THROW(files::decode_image(png), files::ImageError);
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 
 const auto kPage = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 
-Pair pair_of(int side) {
-  Pair pair;
+files::Pair pair_of(int side) {
+  files::Pair pair;
   pair.high = {2 * side, 2 * side, 1, 8, {}};
   pair.low = {side, side, 1, 8, {}};
   pair.high.samples.assign(pair.high.count(), 7);
@@ -43,7 +43,7 @@ class LmdbPagesTest : public testing::Test {
   // A tree of two levels, with large values and free pages.
   void SetUp() override {
     const nlohmann::json settings = {{"scale", 2}};
-    Store store = Store::append_to(path_, settings);
+    files::Store store = files::Store::append_to(path_, settings);
     for (int i = 0; i < 60; ++i) {
       store.add("picture-with-a-name-" + std::to_string(i), 1, {pair_of(i % 10 == 0 ? 40 : 4)});
     }
@@ -52,16 +52,16 @@ class LmdbPagesTest : public testing::Test {
   // Everything that a reader does. What is wrong, or nothing.
   std::optional<std::string> complaint() const {
     try {
-      const Store store = Store::open(path_);
+      const files::Store store = files::Store::open(path_);
       store.sources();
       for (std::uint64_t i = 0; i < std::min<std::uint64_t>(store.size(), 100); ++i) {
         try {
           store.at(i);
-        } catch (const StoreError&) {
+        } catch (const files::StoreError&) {
           continue;
         }
       }
-    } catch (const StoreError& error) {
+    } catch (const files::StoreError& error) {
       return error.what();
     }
     return std::nullopt;
@@ -73,10 +73,10 @@ class LmdbPagesTest : public testing::Test {
 
 TEST_F(LmdbPagesTest, AWholeDatabaseIsInOrder) {
   EXPECT_EQ(complaint(), std::nullopt);
-  Store store = Store::append_to(path_, {{"scale", 2}});
+  files::Store store = files::Store::append_to(path_, {{"scale", 2}});
   store.add("one more", 1, {pair_of(4)});
   EXPECT_EQ(store.size(), 61U);
-  EXPECT_EQ(Store::open(path_).size(), 61U);
+  EXPECT_EQ(files::Store::open(path_).size(), 61U);
 }
 
 TEST_F(LmdbPagesTest, APageThatLeadsNowhereIsTold) {
@@ -122,9 +122,9 @@ TEST_F(LmdbPagesTest, NoByteOfItsStructureEndsAWriter) {
       bytes[page * kPage + place] = '\xff';
       write(path_, bytes);
       try {
-        Store store = Store::append_to(path_, {{"scale", 2}});
+        files::Store store = files::Store::append_to(path_, {{"scale", 2}});
         store.add("one more", 1, {pair_of(40)});
-      } catch (const StoreError&) {
+      } catch (const files::StoreError&) {
         continue;
       }
     }

@@ -7,7 +7,7 @@
 namespace anymps::superres {
 namespace {
 
-using Kind = PickleValue::Kind;
+using Kind = files::PickleValue::Kind;
 using std::string_literals::operator""s;
 
 // pickletools.dis tells what these are; they were written by Python's pickle.
@@ -17,8 +17,8 @@ TEST(Pickle, NumbersAndTexts) {
       "\x80\x02]q\x00(K\x01M,\x01Jp\x11\x01\x00J\xfe\xff\xff\xff\x8a\x06\x00\x00\x00\x00\x00\x01G?"
       "\xe0\x00\x00\x00\x00\x00\x00N\x88X\x04\x00\x00\x00textq\x01"
       "e."s;
-  const Pickle pickle(bytes);
-  const PickleValue& list = pickle.value();
+  const files::Pickle pickle(bytes);
+  const files::PickleValue& list = pickle.value();
   ASSERT_TRUE(list.is(Kind::kList));
   ASSERT_EQ(list.items.size(), 9U);
   EXPECT_EQ(list.items[0]->integer, 1);
@@ -34,7 +34,7 @@ TEST(Pickle, NumbersAndTexts) {
 
 // OrderedDict(a=1) with an attribute: c collections, an empty tuple, R, then items, then b.
 TEST(Pickle, ADictionaryOfAnotherClassWithAttributes) {
-  const Pickle pickle(
+  const files::Pickle pickle(
       "\x80\x02"
       "ccollections\nOrderedDict\nq\x00)Rq\x01X\x01\x00\x00\x00"
       "aK\x01s}q\x02X\x01\x00\x00\x00xK\x02sb."s);
@@ -45,14 +45,14 @@ TEST(Pickle, ADictionaryOfAnotherClassWithAttributes) {
 }
 
 TEST(Pickle, CallsAreKeptAndNotMade) {
-  const Pickle pickle("cposix\nsystem\nX\x04\x00\x00\x00true\x85R."s);
+  const files::Pickle pickle("cposix\nsystem\nX\x04\x00\x00\x00true\x85R."s);
   ASSERT_TRUE(pickle.value().is(Kind::kCall));
   EXPECT_EQ(pickle.value().items[0]->text, "posix.system");
   EXPECT_EQ(pickle.value().items[1]->items[0]->text, "true");
 }
 
 TEST(Pickle, AListWithinItself) {
-  const Pickle pickle(
+  const files::Pickle pickle(
       "]q\x00h\x00"
       "a."s);
   EXPECT_EQ(pickle.value().items[0], &pickle.value());
@@ -65,11 +65,11 @@ TEST(Pickle, WhatIsCutOrOddIsRefused) {
       "aK\x01X\x01\x00\x00\x00"
       "bK\x02u."s;
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_THROW(Pickle(std::string_view(whole).substr(0, size)), PickleError) << size;
+    EXPECT_THROW(files::Pickle(std::string_view(whole).substr(0, size)), files::PickleError) << size;
   }
   for (const std::string& odd : {"."s, "a."s, "u."s, "t."s, "(."s, "(0."s, "h\x05."s, "\xfe."s, "R."s, "(K\x01u."s,
                                  "X\xff\xff\xff\xff."s, "\x8e\xff\xff\xff\xff\xff\xff\xff\xff."s}) {
-    EXPECT_THROW(Pickle{odd}, PickleError) << testing::PrintToString(odd);
+    EXPECT_THROW(files::Pickle{odd}, files::PickleError) << testing::PrintToString(odd);
   }
 }
 

@@ -7,8 +7,8 @@
 namespace anymps::superres {
 namespace {
 
-Image image_of(int width, int height, int channels, int bits) {
-  Image image;
+files::Image image_of(int width, int height, int channels, int bits) {
+  files::Image image;
   image.width = width;
   image.height = height;
   image.channels = channels;
@@ -23,8 +23,8 @@ Image image_of(int width, int height, int channels, int bits) {
 
 TEST(Record, ComesBack) {
   for (const int bits : {8, 16}) {
-    const Pair pair{image_of(6, 4, 3, bits), image_of(3, 2, 3, bits)};
-    const Pair again = decode_record(encode_record(pair));
+    const files::Pair pair{image_of(6, 4, 3, bits), image_of(3, 2, 3, bits)};
+    const files::Pair again = files::decode_record(files::encode_record(pair));
     EXPECT_EQ(again.high.samples, pair.high.samples);
     EXPECT_EQ(again.low.samples, pair.low.samples);
     EXPECT_EQ(again.low.width, 3);
@@ -33,18 +33,18 @@ TEST(Record, ComesBack) {
 }
 
 TEST(Record, EachChangedByteIsSeen) {
-  const std::vector<std::uint8_t> whole = encode_record({image_of(4, 4, 3, 8), image_of(2, 2, 3, 8)});
+  const std::vector<std::uint8_t> whole = files::encode_record({image_of(4, 4, 3, 8), image_of(2, 2, 3, 8)});
   for (std::size_t i = 0; i < whole.size(); ++i) {
     std::vector<std::uint8_t> changed = whole;
     changed[i] ^= 0x40;
-    EXPECT_THROW(decode_record(changed), RecordError) << i;
+    EXPECT_THROW(files::decode_record(changed), files::RecordError) << i;
   }
 }
 
 TEST(Record, EachShorterOneIsRefused) {
-  const std::vector<std::uint8_t> whole = encode_record({image_of(4, 4, 3, 8), image_of(2, 2, 3, 8)});
+  const std::vector<std::uint8_t> whole = files::encode_record({image_of(4, 4, 3, 8), image_of(2, 2, 3, 8)});
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_THROW(decode_record(std::span(whole).first(size)), RecordError) << size;
+    EXPECT_THROW(files::decode_record(std::span(whole).first(size)), files::RecordError) << size;
   }
 }
 

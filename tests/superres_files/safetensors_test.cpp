@@ -15,15 +15,16 @@ std::string file_with(const std::string& header, const std::string& data) {
 
 TEST(Safetensors, ComesBack) {
   const std::string data = "abcdefgh";
-  Safetensors file;
+  files::Safetensors file;
   file.about = {{"format", "pt"}};
   file.entries = {{"b", "F32", {1}, std::string_view(data).substr(0, 4)},
                   {"a", "U8", {2, 2}, std::string_view(data).substr(4)}};
-  const std::string bytes = safetensors_header(file) + data;
-  const Safetensors again = parse_safetensors(bytes);
+  const std::string bytes = files::safetensors_header(file) + data;
+  const files::Safetensors again = files::parse_safetensors(bytes);
   EXPECT_EQ(again.about, file.about);
   ASSERT_EQ(again.entries.size(), 2U);
-  for (const SafetensorsEntry& entry : again.entries) EXPECT_EQ(entry.bytes, entry.name == "a" ? "efgh" : "abcd");
+  for (const files::SafetensorsEntry& entry : again.entries)
+    EXPECT_EQ(entry.bytes, entry.name == "a" ? "efgh" : "abcd");
 }
 
 TEST(Safetensors, WhatDoesNotFitTheFileIsRefused) {
@@ -39,15 +40,15 @@ TEST(Safetensors, WhatDoesNotFitTheFileIsRefused) {
            R"([1])",
            R"({"a":)",
        }) {
-    EXPECT_THROW(parse_safetensors(file_with(entry, "abcdefgh")), SafetensorsError) << entry;
+    EXPECT_THROW(files::parse_safetensors(file_with(entry, "abcdefgh")), files::SafetensorsError) << entry;
   }
 }
 
 TEST(Safetensors, EachShorterFileIsRefused) {
   const std::string whole = file_with(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", "abcdefgh");
-  EXPECT_NO_THROW(parse_safetensors(whole));
+  EXPECT_NO_THROW(files::parse_safetensors(whole));
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_THROW(parse_safetensors(std::string_view(whole).substr(0, size)), SafetensorsError) << size;
+    EXPECT_THROW(files::parse_safetensors(std::string_view(whole).substr(0, size)), files::SafetensorsError) << size;
   }
 }
 

@@ -6,7 +6,7 @@ ANYMPS_LAB names a folder; elsewhere `python -m` this package runs a script unde
 steps are seen through the hooks of all optimisers, input through the DataLoader.
 
 Each process writes lines of JSON into a file of its own, each by one write, so that a kill loses none before it; the
-events are read by src/lab/runbook/recording.cpp. ANYMPS_LAB_SPEC says what is wanted (spec.py).
+events are read by src/lab/runbook/trial/recording.cpp. ANYMPS_LAB_SPEC says what is wanted (spec.py).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 #include <torch/csrc/inductor/aoti_torch/generated/c_shim_mps.h>
 #include <torch/csrc/inductor/aoti_torch/utils.h>
 
-namespace anymps::backend {
+namespace anymps::backend::aoti {
 
 // A Mac's functions call the device's kernels by name: neither autograd nor autocast nor a mode of Python's sees them.
 class StraightToKernels {
@@ -15,4 +15,4 @@ class StraightToKernels {
                                            c10::autocast_dispatch_keyset | c10::python_ks};
 };
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::aoti

@@ -1,11 +1,9 @@
-#include "backend/aoti_runner.h"
+#include "backend/aoti/aoti_runner.h"
 
 #include <memory>
 #include <stdexcept>
 
-#include "backend/registration.h"
-
-namespace anymps::backend {
+namespace anymps::backend::aoti {
 namespace {
 
 std::unique_ptr<torch::inductor::AOTIModelContainerRunner> make_runner(const std::string& library, std::size_t models,
@@ -19,4 +17,4 @@ std::unique_ptr<torch::inductor::AOTIModelContainerRunner> make_runner(const std
 
 void register_aoti_runner() { torch::inductor::getAOTIModelRunnerRegistry()["mps"] = &make_runner; }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::aoti

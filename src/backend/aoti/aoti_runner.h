@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-namespace anymps::backend {
+namespace anymps::backend::aoti {
 
 class AotiRunner final : public torch::inductor::AOTIModelContainerRunner {
  public:
@@ -14,4 +14,6 @@ class AotiRunner final : public torch::inductor::AOTIModelContainerRunner {
       : AOTIModelContainerRunner(library, models, "mps", /*cubin_dir=*/"", single_threaded) {}
 };
 
-}  // namespace anymps::backend
+void register_aoti_runner();
+
+}  // namespace anymps::backend::aoti

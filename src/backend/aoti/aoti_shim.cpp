@@ -13,9 +13,9 @@
 #include <mutex>
 #include <string>
 
-#include "backend/memory.h"
+#include "backend/runtime/memory.h"
 #include "gpu/device.h"
-#include "gpu/heap.h"
+#include "gpu/memory/heap.h"
 
 using at::native::mps::DynamicMetalShaderLibrary;
 using at::native::mps::MetalKernelFunction;
@@ -38,7 +38,7 @@ struct AOTIMetalShaderLibraryOpaque {
   std::map<std::string, AOTIMetalKernelFunctionOpaque> kernels;  // they stay where they are: callers keep pointers
 };
 
-namespace anymps::backend {
+namespace anymps::backend::aoti {
 namespace {
 
 // Generated code does not look at what these functions return. What went wrong is therefore also left for the next
@@ -75,21 +75,21 @@ MetalKernelFunction& launch_of(AOTIMetalKernelFunctionHandle function) { return 
 std::byte* room_in(void* buffer, std::size_t offset, std::size_t bytes) {
   auto* memory = &made(static_cast<std::byte*>(buffer), "buffer");
   // Constants are replaced by all of the storage that a tensor lies in, which may be more than there is room for.
-  const std::size_t room = in_heap(memory) ? gpu::Heap::requested(memory) : offset + bytes;
+  const std::size_t room = runtime::in_heap(memory) ? gpu::memory::Heap::requested(memory) : offset + bytes;
   TORCH_CHECK(offset <= room && bytes <= room - offset, "AOTInductor writes ", bytes, " bytes at ", offset,
               " into a buffer of ", room);
   return memory + offset;
 }
 
 }  // namespace
-}  // namespace anymps::backend
+}  // namespace anymps::backend::aoti
 
 // The definitions below are of no namespace.
-using anymps::backend::guarded;
-using anymps::backend::launch_of;
-using anymps::backend::made;
-using anymps::backend::mps_allocator;
-using anymps::backend::room_in;
+using anymps::backend::aoti::guarded;
+using anymps::backend::aoti::launch_of;
+using anymps::backend::aoti::made;
+using anymps::backend::aoti::room_in;
+using anymps::backend::runtime::mps_allocator;
 
 AOTITorchError aoti_torch_mps_create_shader_library(const char* metal_shader_source,
                                                     AOTIMetalShaderLibraryHandle* library_handle) {

@@ -1,12 +1,12 @@
-#include "backend/alias.h"
+#include "backend/dispatch/alias.h"
 
 #include <ATen/ATen.h>
 #include <ATen/SparseCsrTensorImpl.h>
 #include <ATen/SparseTensorImpl.h>
 
-#include "backend/refusal.h"
+#include "backend/dispatch/refusal.h"
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 namespace {
 
 using c10::DispatchKey;
@@ -65,16 +65,17 @@ class SpareAliases {
   }
 
   c10::intrusive_ptr<c10::TensorImpl> tensor(const c10::TensorImpl& source) {
-    if (tensors_.empty()) return c10::make_intrusive<c10::TensorImpl>(DispatchKeySet(), source.dtype(), kCpuDevice);
+    if (tensors_.empty())
+      return c10::make_intrusive<c10::TensorImpl>(DispatchKeySet(), source.dtype(), runtime::kCpuDevice);
     return tensors_.pop_back_val();
   }
 
   c10::intrusive_ptr<c10::StorageImpl> storage(const c10::StorageImpl& source) {
     // data() rather than mutable_data(): looking must not break copy-on-write or deny a read-only storage.
-    c10::DataPtr view(const_cast<void*>(source.data()), kCpuDevice);
+    c10::DataPtr view(const_cast<void*>(source.data()), runtime::kCpuDevice);
     if (storages_.empty()) {
       return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), source.nbytes(),
-                                                   std::move(view), alias_allocator(), source.resizable());
+                                                   std::move(view), runtime::alias_allocator(), source.resizable());
     }
     c10::intrusive_ptr<c10::StorageImpl> spare = storages_.pop_back_val();
     spare->set_data_ptr_noswap(std::move(view));
@@ -93,7 +94,7 @@ class SpareAliases {
   }
   void keep(c10::Storage& storage) {
     if (storages_.size() == kKept || storage.use_count() != 1) return;
-    storage.unsafeGetStorageImpl()->set_data_ptr_noswap(c10::DataPtr(nullptr, kCpuDevice));
+    storage.unsafeGetStorageImpl()->set_data_ptr_noswap(c10::DataPtr(nullptr, runtime::kCpuDevice));
     storages_.push_back(c10::intrusive_ptr<c10::StorageImpl>::reclaim(storage.unsafeReleaseStorageImpl()));
   }
 
@@ -104,9 +105,9 @@ class SpareAliases {
 };
 
 void make_mps(c10::StorageImpl& storage) {
-  c10::DataPtr old = storage.set_data_ptr(c10::DataPtr(nullptr, kMpsDevice));
-  storage.set_data_ptr_noswap(adopt(std::move(old), storage.nbytes()));
-  storage.set_allocator(mps_allocator());
+  c10::DataPtr old = storage.set_data_ptr(c10::DataPtr(nullptr, runtime::kMpsDevice));
+  storage.set_data_ptr_noswap(runtime::adopt(std::move(old), storage.nbytes()));
+  storage.set_allocator(runtime::mps_allocator());
 }
 
 }  // namespace
@@ -146,7 +147,7 @@ at::Tensor AliasCall::to_cpu(const at::Tensor& tensor) {
     const c10::Storage& storage = impl->unsafe_storage();
     alias = at::Tensor(ImplAccess::copy_into(SpareAliases::of_this_thread().tensor(*impl), *impl,
                                              storage ? alias_storage(storage) : c10::Storage(),
-                                             cpu_keys(impl->key_set()), kCpuDevice));
+                                             cpu_keys(impl->key_set()), runtime::kCpuDevice));
   } else {
     alias = sparse_to_cpu(tensor);
   }
@@ -165,8 +166,8 @@ at::Tensor AliasCall::sparse_to_cpu(const at::Tensor& tensor) {
     return alias;
   }
   auto* source = static_cast<at::SparseCsrTensorImpl*>(tensor.unsafeGetTensorImpl());
-  auto alias = at::detail::make_tensor<at::SparseCsrTensorImpl>(DispatchKeySet(DispatchKey::SparseCsrCPU), kCpuDevice,
-                                                                tensor.layout(), tensor.dtype());
+  auto alias = at::detail::make_tensor<at::SparseCsrTensorImpl>(DispatchKeySet(DispatchKey::SparseCsrCPU),
+                                                                runtime::kCpuDevice, tensor.layout(), tensor.dtype());
   static_cast<at::SparseCsrTensorImpl*>(alias.unsafeGetTensorImpl())
       ->set_member_tensors(to_cpu(source->compressed_indices()), to_cpu(source->plain_indices()),
                            to_cpu(source->values()), source->sizes());
@@ -202,17 +203,17 @@ at::Tensor AliasCall::to_mps(at::Tensor result) {
   if (result.layout() == at::kMkldnn || result.is_quantized()) return result;
   if (result.layout() != at::kStrided) return sparse_to_mps(result);
   if (!impl->has_storage() || !impl->unsafe_storage()) {
-    ImplAccess::rekey(*impl, mps_keys(impl->key_set()), kMpsDevice);
+    ImplAccess::rekey(*impl, mps_keys(impl->key_set()), runtime::kMpsDevice);
     return result;
   }
   c10::Storage storage = source_storage(result);
   if (!storage) return to_mps(result.clone());
   if (result.use_count() == 1) {
     ImplAccess::set_storage(*impl, std::move(storage));
-    ImplAccess::rekey(*impl, mps_keys(impl->key_set()), kMpsDevice);
+    ImplAccess::rekey(*impl, mps_keys(impl->key_set()), runtime::kMpsDevice);
     return result;
   }
-  return at::Tensor(ImplAccess::copy(*impl, std::move(storage), mps_keys(impl->key_set()), kMpsDevice));
+  return at::Tensor(ImplAccess::copy(*impl, std::move(storage), mps_keys(impl->key_set()), runtime::kMpsDevice));
 }
 
 at::Tensor AliasCall::sparse_to_mps(const at::Tensor& tensor) {
@@ -226,8 +227,8 @@ at::Tensor AliasCall::sparse_to_mps(const at::Tensor& tensor) {
     return result;
   }
   auto* source = static_cast<at::SparseCsrTensorImpl*>(tensor.unsafeGetTensorImpl());
-  auto result = at::detail::make_tensor<at::SparseCsrTensorImpl>(DispatchKeySet(DispatchKey::SparseCsrMPS), kMpsDevice,
-                                                                 tensor.layout(), tensor.dtype());
+  auto result = at::detail::make_tensor<at::SparseCsrTensorImpl>(DispatchKeySet(DispatchKey::SparseCsrMPS),
+                                                                 runtime::kMpsDevice, tensor.layout(), tensor.dtype());
   static_cast<at::SparseCsrTensorImpl*>(result.unsafeGetTensorImpl())
       ->set_member_tensors(to_mps(source->compressed_indices()), to_mps(source->plain_indices()),
                            to_mps(source->values()), source->sizes());
@@ -253,8 +254,8 @@ void AliasCall::finish() {
     if (alias->data() == pair.source->data() && alias->nbytes() == pair.source->nbytes()) continue;
     const std::size_t bytes = alias->nbytes();
     // The alias goes on pointing at the memory without owning it: results may still be views of it.
-    c10::DataPtr owned = alias->set_data_ptr(c10::DataPtr(alias->mutable_data(), kCpuDevice));
-    pair.source->set_data_ptr_noswap(adopt(std::move(owned), bytes));
+    c10::DataPtr owned = alias->set_data_ptr(c10::DataPtr(alias->mutable_data(), runtime::kCpuDevice));
+    pair.source->set_data_ptr_noswap(runtime::adopt(std::move(owned), bytes));
     pair.source->set_nbytes(bytes);
   }
   // Indexed: sparse tensors may add to the list while it is walked.
@@ -283,10 +284,10 @@ at::Tensor owning_cpu_alias(const at::Tensor& tensor) {
   auto* keep = new c10::Storage(tensor.storage());
   c10::DataPtr view(
       const_cast<void*>(keep->data()), keep, [](void* storage) { delete static_cast<c10::Storage*>(storage); },
-      kCpuDevice);
+      runtime::kCpuDevice);
   c10::Storage alias(c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), keep->nbytes(),
                                                            std::move(view), nullptr, /*resizable=*/false));
-  return at::Tensor(ImplAccess::copy(*impl, std::move(alias), cpu_keys(impl->key_set()), kCpuDevice));
+  return at::Tensor(ImplAccess::copy(*impl, std::move(alias), cpu_keys(impl->key_set()), runtime::kCpuDevice));
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch

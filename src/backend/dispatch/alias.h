@@ -10,9 +10,9 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/SmallVector.h>
 
-#include "backend/memory.h"
+#include "backend/runtime/memory.h"
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 
 class AliasCall {
  public:
@@ -64,4 +64,4 @@ class AliasCall {
 // An alias for use outside of operator calls (host_alias_storage, printing): it keeps the source storage alive.
 at::Tensor owning_cpu_alias(const at::Tensor& tensor);
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch

@@ -1,4 +1,4 @@
-#include "backend/alias_kernel.h"
+#include "backend/dispatch/alias_kernel.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -9,17 +9,18 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/alias.h"
-#include "backend/argument_tensors.h"
-#include "backend/generator.h"
-#include "backend/memory.h"
-#include "backend/refused_operators.h"
-#include "backend/synchronize.h"
-#include "backend/waiting_operators.h"
-#include "backend/waits.h"
-#include "backend/widening.h"
+#include "backend/dispatch/alias.h"
+#include "backend/dispatch/refusal.h"
+#include "backend/dispatch/refused_operators.h"
+#include "backend/dispatch/widening.h"
+#include "backend/observe/synchronize.h"
+#include "backend/observe/waiting_operators.h"
+#include "backend/runtime/argument_tensors.h"
+#include "backend/runtime/generator.h"
+#include "backend/runtime/memory.h"
+#include "backend/runtime/waits.h"
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 namespace {
 
 // Arguments that may lie on the CPU beside the device's tensors, on a Mac too.
@@ -54,7 +55,7 @@ struct AliasKernel::Facts {
   std::optional<std::size_t> dtype_argument;
   RefusalList refusals;
   Widening widening;
-  WaitingOperator waiting;
+  observe::WaitingOperator waiting;
 };
 
 AliasKernel::AliasKernel(AliasTarget target, DeviceCheck check) : target_(target), check_(check) {}
@@ -86,8 +87,7 @@ void check_devices(DeviceCheck check, const std::vector<bool>& may_be_on_cpu, c1
   auto look = [&](const at::Tensor& tensor) {
     if (!tensor.defined() || tensor.is_mps()) return;
     if (check == DeviceCheck::kIterator) {
-      TORCH_CHECK(tensor.dim() == 0, "Expected all tensors to be on the same device, but found at least two devices, ",
-                  kMpsDevice, " and ", tensor.device(), "!");
+      if (tensor.dim() != 0) refuse_other_device(tensor.device());
     } else {
       TORCH_CHECK(false, "Placeholder storage has not been allocated on MPS device!");
     }
@@ -111,15 +111,15 @@ c10::IValue value_to_cpu(AliasCall& alias, const c10::IValue& value) {
     for (const at::Tensor& tensor : sources) list.push_back(alias.to_cpu(tensor));
     return list;
   }
-  if (const auto tensors = optional_tensors(value)) {
-    OptionalTensors list;
+  if (const auto tensors = runtime::optional_tensors(value)) {
+    runtime::OptionalTensors list;
     for (const std::optional<at::Tensor> tensor : *tensors) {
       list.push_back(tensor ? std::optional<at::Tensor>(alias.to_cpu(*tensor)) : std::nullopt);
     }
     return list;
   }
-  if (value.isDevice() && value.toDevice().is_mps()) return kCpuDevice;
-  if (value.isGenerator()) return cpu_generator_for(value.toGenerator());
+  if (value.isDevice() && value.toDevice().is_mps()) return runtime::kCpuDevice;
+  if (value.isGenerator()) return runtime::cpu_generator_for(value.toGenerator());
   return value;
 }
 
@@ -145,7 +145,7 @@ void AliasKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
   AliasCall alias;
   for (std::size_t i = 0; i < count; ++i) {
     c10::IValue& value = (*stack)[begin + i];
-    if (value.isNone() && facts.is_generator[i]) value = default_mps_generator();
+    if (value.isNone() && facts.is_generator[i]) value = runtime::default_mps_generator();
     c10::IValue mapped = value_to_cpu(alias, value);
     sources.push_back(std::move(value));
     value = std::move(mapped);
@@ -153,11 +153,11 @@ void AliasKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
   if (!facts.refusals.empty()) facts.refusals.check(sources, alias.has_cpu_argument());
   if (alias.has_cpu_argument() && check_ != DeviceCheck::kNone) check_devices(check_, facts.may_be_on_cpu, sources);
   if (const char* wait = facts.waiting.wait_of(sources)) {
-    DeviceWork::given();  // it counts or compares first
-    synchronize(wait);
+    runtime::DeviceWork::given();  // it counts or compares first
+    observe::synchronize(wait);
   }
   {
-    RouteScope route;
+    runtime::RouteScope route;
     c10::impl::ExcludeDispatchKeyGuard no_cpu_autocast(c10::DispatchKey::AutocastCPU);
     call(op, facts, stack);
   }
@@ -219,4 +219,4 @@ torch::CppFunction alias_function(AliasTarget target, DeviceCheck check) {
       c10::BoxedKernel::makeFromFunctor(std::make_unique<AliasKernel>(target, check)));
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch

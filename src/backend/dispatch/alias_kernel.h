@@ -12,9 +12,9 @@
 #include <memory>
 #include <string>
 
-#include "backend/coverage.h"
+#include "backend/dispatch/coverage.h"
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 
 // Where the call goes on.
 enum class AliasTarget {
@@ -44,4 +44,4 @@ class AliasKernel final : public c10::OperatorKernel {
 
 torch::CppFunction alias_function(AliasTarget target, DeviceCheck check);
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch

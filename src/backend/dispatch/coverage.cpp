@@ -1,6 +1,6 @@
-#include "backend/coverage.h"
+#include "backend/dispatch/coverage.h"
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 namespace {
 
 using c10::DispatchKey;
@@ -13,4 +13,4 @@ constexpr CoveredOperator kCoverageTable[] = {
 
 std::span<const CoveredOperator> covered_operators() { return kCoverageTable; }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch

@@ -6,7 +6,7 @@
 
 #include <span>
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 
 // What PyTorch's MPS kernels say to a tensor of the CPU among their arguments. (Its generated code, which checks
 // devices for CUDA before a kernel is called, does not do so for MPS.)
@@ -24,4 +24,4 @@ struct CoveredOperator {
 
 std::span<const CoveredOperator> covered_operators();
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch

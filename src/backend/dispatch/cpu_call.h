@@ -6,9 +6,9 @@
 
 #include <optional>
 
-#include "backend/alias.h"
+#include "backend/dispatch/alias.h"
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 
 class CpuCall {
  public:
@@ -21,10 +21,10 @@ class CpuCall {
 
  private:
   AliasCall alias_;
-  RouteScope route_;
+  runtime::RouteScope route_;
   // Gradients were taken care of above; autocast decided on the device's own list.
   at::AutoDispatchBelowADInplaceOrView below_autograd_;
   c10::impl::ExcludeDispatchKeyGuard no_autocast_{c10::DispatchKey::AutocastCPU};
 };
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch

@@ -11,18 +11,18 @@
 #include <tuple>
 #include <vector>
 
-#include "backend/alias_kernel.h"
-#include "backend/argument_tensors.h"
-#include "backend/call_site.h"
-#include "backend/check.h"
-#include "backend/mps_log.h"
-#include "backend/other_release.h"
-#include "backend/profile_log.h"
-#include "backend/registration.h"
-#include "backend/waits.h"
-#include "gpu/trace.h"
+#include "backend/dispatch/alias_kernel.h"
+#include "backend/dispatch/other_release.h"
+#include "backend/dispatch/registration.h"
+#include "backend/observe/check.h"
+#include "backend/observe/profile_log.h"
+#include "backend/runtime/argument_tensors.h"
+#include "backend/runtime/call_site.h"
+#include "backend/runtime/mps_log.h"
+#include "backend/runtime/waits.h"
+#include "gpu/trace/trace.h"
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 namespace {
 
 constexpr const char* kTracker =
@@ -52,13 +52,13 @@ void raise_refusal(const c10::OperatorHandle& op) {
 
 void refuse_operator(const c10::OperatorHandle& op, torch::jit::Stack*) {
   refuse_distributed(op);
-  if (!is_expected("NotImplementedError")) note_finding(kRefused, op.schema().name());
+  if (!observe::is_expected("NotImplementedError")) observe::note_finding(kRefused, op.schema().name());
   raise_refusal(op);
 }
 
 std::uint64_t bytes_of(c10::ArrayRef<c10::IValue> values) {
   std::uint64_t bytes = 0;
-  for_each_tensor(values, [&](const at::Tensor& tensor) { bytes += tensor.defined() ? tensor.nbytes() : 0; });
+  runtime::for_each_tensor(values, [&](const at::Tensor& tensor) { bytes += tensor.defined() ? tensor.nbytes() : 0; });
   return bytes;
 }
 
@@ -66,9 +66,9 @@ void warn_of_fallback(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> 
   TORCH_WARN_ONCE("The operator '", op.schema().operator_name(),
                   "' is not currently supported on the MPS backend and will fall back to run on the CPU. This may have "
                   "performance implications.");
-  if (auto* trace = gpu::Trace::current(); trace != nullptr && !is_allowed("fallback-operator")) {
-    trace->record(gpu::TraceKind::kFallback, trace->intern(op.schema().name()), trace->intern(call_site()), 0,
-                  bytes_of(arguments));
+  if (auto* trace = gpu::trace::Trace::current(); trace != nullptr && !observe::is_allowed("fallback-operator")) {
+    trace->record(gpu::trace::TraceKind::kFallback, trace->intern(op.schema().name()),
+                  trace->intern(runtime::call_site()), 0, bytes_of(arguments));
   }
 }
 
@@ -82,14 +82,14 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   refuse_distributed(op);
   const auto last = [stack](std::size_t count) { return torch::jit::last(*stack, count); };
   warn_of_fallback(op, last(op.schema().arguments().size()));
-  const bool logged = logs(LogLevel::kFallbacks);
-  const bool told = logged || profile_logging();
+  const bool logged = runtime::logs(runtime::LogLevel::kFallbacks);
+  const bool told = logged || observe::profile_logging();
   const std::vector<c10::IValue> arguments =
       told ? last(op.schema().arguments().size()).vec() : std::vector<c10::IValue>();
-  const std::uint64_t began = gpu::Trace::now_ns();
+  const std::uint64_t began = gpu::trace::Trace::now_ns();
   run_on_cpu(op, stack);
-  if (told) profile_fallback(op.schema().name(), arguments, gpu::Trace::now_ns() - began);
-  if (logged) log_fallback(op.schema().name(), arguments, last(op.schema().returns().size()).vec());
+  if (told) observe::profile_fallback(op.schema().name(), arguments, gpu::trace::Trace::now_ns() - began);
+  if (logged) runtime::log_fallback(op.schema().name(), arguments, last(op.schema().returns().size()).vec());
 }
 
 // The one of PyTorch's permanent fallbacks that has a gradient: autograd follows it to the CPU and back.
@@ -98,12 +98,13 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> svd(const at::Tensor& matrix, boo
   static const c10::OperatorHandle op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::linalg_svd", "");
   warn_of_fallback(op, {c10::IValue(matrix)});
   // The wait is told of with the fallback.
-  begin_one_wait(nullptr);
-  const auto end = c10::make_scope_exit(&end_one_wait);
-  const std::uint64_t began = gpu::Trace::now_ns();
+  runtime::begin_one_wait(nullptr);
+  const auto end = c10::make_scope_exit(&runtime::end_one_wait);
+  const std::uint64_t began = gpu::trace::Trace::now_ns();
   auto [u, s, v] = at::linalg_svd(matrix.to(at::kCPU), full, driver);
-  if (profile_logging()) profile_fallback(op.schema().name(), {c10::IValue(matrix)}, gpu::Trace::now_ns() - began);
-  if (logs(LogLevel::kFallbacks)) log_fallback(op.schema().name(), {matrix}, {u, s, v});
+  if (observe::profile_logging())
+    observe::profile_fallback(op.schema().name(), {c10::IValue(matrix)}, gpu::trace::Trace::now_ns() - began);
+  if (runtime::logs(runtime::LogLevel::kFallbacks)) runtime::log_fallback(op.schema().name(), {matrix}, {u, s, v});
   return {u.to(matrix.device()), s.to(matrix.device()), v.to(matrix.device())};
 }
 
@@ -115,15 +116,16 @@ bool fallback_enabled() {
 // A Mac would refuse; the check goes on, but where the program is ready for the refusal.
 void refuse_and_go_on(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   refuse_distributed(op);
-  if (is_expected("NotImplementedError")) return raise_refusal(op);
-  note_finding(kRefused, op.schema().name());
+  if (observe::is_expected("NotImplementedError")) return raise_refusal(op);
+  observe::note_finding(kRefused, op.schema().name());
   run_on_cpu(op, stack);
 }
 
 torch::CppFunction for_missing() {
   if (fallback_enabled()) return torch::CppFunction::makeFromBoxedFunction<&fall_back>();
-  return check_mode() == CheckMode::kGoOn ? torch::CppFunction::makeFromBoxedFunction<&refuse_and_go_on>()
-                                          : torch::CppFunction::makeFromBoxedFunction<&refuse_operator>();
+  return observe::check_mode() == observe::CheckMode::kGoOn
+             ? torch::CppFunction::makeFromBoxedFunction<&refuse_and_go_on>()
+             : torch::CppFunction::makeFromBoxedFunction<&refuse_operator>();
 }
 
 }  // namespace
@@ -143,4 +145,4 @@ void register_permanent_fallbacks(torch::Library& m) {
 
 void register_svd(torch::Library& m) { m.impl("linalg_svd", svd); }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch

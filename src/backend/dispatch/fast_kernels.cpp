@@ -7,11 +7,12 @@
 #include <memory>
 #include <type_traits>
 
-#include "backend/alias_kernel.h"
-#include "backend/cpu_call.h"
-#include "backend/registration.h"
+#include "backend/dispatch/alias_kernel.h"
+#include "backend/dispatch/cpu_call.h"
+#include "backend/dispatch/refusal.h"
+#include "backend/dispatch/registration.h"
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 namespace {
 
 at::Tensor hot_to_cpu(AliasCall& alias, const at::Tensor& tensor) { return alias.to_cpu(tensor); }
@@ -21,9 +22,7 @@ const T& hot_to_cpu(AliasCall&, const T& other) {
 }
 
 void check_hot_devices(const AliasCall& alias) {
-  TORCH_CHECK(!alias.bystander().defined(),
-              "Expected all tensors to be on the same device, but found at least two devices, ", kMpsDevice, " and ",
-              alias.bystander().device(), "!");
+  if (alias.bystander().defined()) refuse_other_device(alias.bystander().device());
 }
 
 template <typename Op, typename Signature>
@@ -45,7 +44,7 @@ struct Hot<Op, Result(Arguments...)> {
     AliasCall alias;
     std::tuple cpu(hot_to_cpu(alias, arguments)...);
     check_hot_devices(alias);
-    RouteScope route;
+    runtime::RouteScope route;
     c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::DispatchKey::AutocastCPU);
     constexpr c10::DispatchKeySet kCpu(c10::DispatchKey::CPU);
     auto redispatch = [&](auto&... each) -> decltype(auto) { return Op::redispatch(kCpu, each...); };
@@ -100,4 +99,4 @@ void register_hot(torch::Library& m) {
   hot<ops::sum_dim_IntList>(m, "sum.dim_IntList");
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch

@@ -15,9 +15,9 @@
 #include <string>
 #include <string_view>
 
-#include "backend/shader_launch.h"
+#include "backend/shaders/shader_launch.h"
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 namespace {
 
 using at::ScalarType;
@@ -85,11 +85,11 @@ class IteratorLaunch {
     return tensor;
   }
 
-  IteratorLaunch(void* state, TensorIteratorBase& iterator) : state_(*static_cast<PipelineHandle*>(state)) {
+  IteratorLaunch(void* state, TensorIteratorBase& iterator) : state_(*static_cast<shaders::PipelineHandle*>(state)) {
     for (int i = 0; i < iterator.ntensors(); ++i) bind(static_cast<unsigned>(i), iterator, i);
     next_ = static_cast<unsigned>(iterator.ntensors());
   }
-  explicit IteratorLaunch(void* state) : state_(*static_cast<PipelineHandle*>(state)) {}
+  explicit IteratorLaunch(void* state) : state_(*static_cast<shaders::PipelineHandle*>(state)) {}
 
   // Another tensor than the iterator's at this place.
   void replace(unsigned index, const at::Tensor& tensor) {
@@ -121,7 +121,7 @@ class IteratorLaunch {
   void over(std::uint64_t threads) {
     const auto group =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(threads, state_.pipeline->max_threads_per_threadgroup()));
-    run(state_, encoding_, {narrowed(threads), 1, 1}, {group, 1, 1});
+    run(state_, encoding_, {shaders::narrowed(threads), 1, 1}, {group, 1, 1});
   }
   // The innermost dimension along x, all others along y.
   void over_rows(const TensorIteratorBase& iterator) {
@@ -129,7 +129,7 @@ class IteratorLaunch {
     const auto outer = static_cast<std::uint64_t>(iterator.numel()) / inner;
     const auto most = static_cast<std::uint64_t>(state_.pipeline->max_threads_per_threadgroup());
     const auto width = static_cast<std::uint32_t>(std::min(inner, most));
-    run(state_, encoding_, {narrowed(inner), narrowed(outer), 1},
+    run(state_, encoding_, {shaders::narrowed(inner), shaders::narrowed(outer), 1},
         {width, static_cast<std::uint32_t>(std::min(outer, most / width)), 1});
   }
 
@@ -140,11 +140,11 @@ class IteratorLaunch {
       TORCH_CHECK(tensor.dim() == 0, "Passed CPU tensor to MPS op");
       return replace(index, narrow_scalar(iterator.tensor(i)));
     }
-    encoding_.set_in_storage(index, iterator.data_ptr(i), storage_of(tensor));
+    encoding_.set_in_storage(index, iterator.data_ptr(i), shaders::storage_of(tensor));
   }
 
-  const PipelineHandle& state_;
-  Encoding encoding_;
+  const shaders::PipelineHandle& state_;
+  shaders::Encoding encoding_;
   unsigned next_ = 0;
 };
 
@@ -300,11 +300,12 @@ void refuse_double(const TensorIteratorBase& iterator) {
 }
 
 }  // namespace
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch
 
 namespace at::native::mps {
 
-using namespace anymps::backend;  // NOLINT(google-build-using-namespace): the definitions below belong to both
+using namespace anymps::backend::dispatch;  // NOLINT(google-build-using-namespace): the definitions below belong to
+                                            // both
 
 void MetalShaderLibrary::exec_unary_kernel(TensorIteratorBase& iter, const std::string& name,
                                            const std::optional<c10::Scalar> alpha,

@@ -1,18 +1,18 @@
-#include "backend/other_release.h"
+#include "backend/dispatch/other_release.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/util/Exception.h>
 #include <torch/library.h>
 
-#include "backend/alias_kernel.h"
-#include "backend/registration.h"
+#include "backend/dispatch/alias_kernel.h"
+#include "backend/dispatch/registration.h"
 #include "gpu/device.h"
-#include "gpu/operator_history.h"
+#include "gpu/history/operator_history.h"
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 namespace {
 
-using gpu::OperatorRoute;
+using gpu::history::OperatorRoute;
 
 // Nothing also where there is no such release: the device is not there then, and says why.
 std::optional<std::size_t> simulated() {
@@ -30,16 +30,16 @@ class Silence : public c10::WarningHandler {
 
 std::string_view quoted_commit() {
   const auto release = simulated();
-  return release ? gpu::torch_releases()[*release].commit : std::string_view(ANYMPS_TORCH_COMMIT);
+  return release ? gpu::history::torch_releases()[*release].commit : std::string_view(ANYMPS_TORCH_COMMIT);
 }
 
 void register_other_release(torch::Library& m) {
   const auto release = simulated();
-  const auto own = gpu::torch_release(ANYMPS_TORCH_VERSION);
+  const auto own = gpu::history::torch_release(ANYMPS_TORCH_VERSION);
   if (!release || !own) return;
   Silence silence;
   const c10::WarningUtils::WarningHandlerGuard guard(&silence);
-  for (const gpu::OperatorHistory& history : gpu::operator_histories()) {
+  for (const gpu::history::OperatorHistory& history : gpu::history::operator_histories()) {
     const OperatorRoute now = history.in(*own);
     const OperatorRoute then = history.in(*release);
     const std::string name(history.name);
@@ -55,4 +55,4 @@ void register_other_release(torch::Library& m) {
   }
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch

@@ -4,9 +4,9 @@
 
 #include <string_view>
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 
 // The commit of the release that is simulated, or of the one that this library was built for: errors quote it.
 std::string_view quoted_commit();
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch

@@ -1,16 +1,17 @@
-#include "backend/refusal.h"
+#include "backend/dispatch/refusal.h"
 
 #include <c10/util/Exception.h>
 
 #include <optional>
 #include <string>
 
-#include "backend/call_site.h"
-#include "backend/check.h"
+#include "backend/observe/check.h"
+#include "backend/runtime/call_site.h"
+#include "backend/runtime/memory.h"
 #include "gpu/device.h"
-#include "gpu/trace.h"
+#include "gpu/trace/trace.h"
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 namespace {
 
 constexpr std::size_t kMaxDimensions = 16;
@@ -26,13 +27,19 @@ void refuse_missing_device() {
 
 void refuse_float64(c10::ScalarType dtype) {
   if (dtype != c10::kDouble && dtype != c10::kComplexDouble) return;
-  if (auto* trace = gpu::Trace::current();
-      trace != nullptr && !is_expected("TypeError") && !is_allowed("float64-refused")) {
-    trace->record(gpu::TraceKind::kFloat64, trace->intern(c10::toString(dtype)), trace->intern(call_site()));
+  if (auto* trace = gpu::trace::Trace::current();
+      trace != nullptr && !observe::is_expected("TypeError") && !observe::is_allowed("float64-refused")) {
+    trace->record(gpu::trace::TraceKind::kFloat64, trace->intern(c10::toString(dtype)),
+                  trace->intern(runtime::call_site()));
   }
   TORCH_CHECK_TYPE(false,
                    "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. "
                    "Please use float32 instead.");
+}
+
+void refuse_other_device(c10::Device other) {
+  TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, ",
+              runtime::kMpsDevice, " and ", other, "!");
 }
 
 void refuse_many_dimensions(c10::IntArrayRef sizes) {
@@ -40,4 +47,4 @@ void refuse_many_dimensions(c10::IntArrayRef sizes) {
               sizes.size(), ".");
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch

@@ -1,4 +1,4 @@
-#include "backend/refusal_predicates.h"
+#include "backend/dispatch/refusal_predicates.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anymps::backend::predicates {
+namespace anymps::backend::dispatch::predicates {
 namespace {
 
 constexpr std::int64_t kBicubic = 2;
@@ -81,4 +81,4 @@ bool sums_or_multiplies_fractions(c10::ArrayRef<c10::IValue> arguments) {
 
 bool always(c10::ArrayRef<c10::IValue>) { return true; }
 
-}  // namespace anymps::backend::predicates
+}  // namespace anymps::backend::dispatch::predicates

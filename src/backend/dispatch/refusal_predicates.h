@@ -5,7 +5,7 @@
 #include <ATen/core/ivalue.h>
 #include <c10/util/ArrayRef.h>
 
-namespace anymps::backend::predicates {
+namespace anymps::backend::dispatch::predicates {
 
 using Predicate = bool(c10::ArrayRef<c10::IValue> arguments);
 
@@ -33,4 +33,4 @@ Predicate sums_or_multiplies_fractions;
 
 Predicate always;
 
-}  // namespace anymps::backend::predicates
+}  // namespace anymps::backend::dispatch::predicates

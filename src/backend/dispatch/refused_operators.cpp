@@ -1,4 +1,4 @@
-#include "backend/refused_operators.h"
+#include "backend/dispatch/refused_operators.h"
 
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
@@ -12,10 +12,10 @@
 #include <string>
 #include <string_view>
 
-#include "backend/check.h"
-#include "backend/refusal_predicates.h"
+#include "backend/dispatch/refusal_predicates.h"
+#include "backend/observe/check.h"
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 
 enum class RefusalKind {
   kRuntimeError,
@@ -122,8 +122,8 @@ const char* python_class(RefusalKind kind) {
 }
 
 void refuse_arguments(const c10::FunctionSchema& schema, RefusalKind kind, const std::string& text) {
-  if (kind != RefusalKind::kDeterminismAlert && !is_expected(python_class(kind))) {
-    note_finding("refused-arguments", schema.name() + ": " + text);
+  if (kind != RefusalKind::kDeterminismAlert && !observe::is_expected(python_class(kind))) {
+    observe::note_finding("refused-arguments", schema.name() + ": " + text);
   }
   switch (kind) {
     case RefusalKind::kNotImplementedError:
@@ -209,4 +209,4 @@ void RefusalList::check(Arguments arguments, bool has_cpu_tensor) const {
   }
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch

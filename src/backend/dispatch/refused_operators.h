@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 
 struct Refusal;
 
@@ -32,4 +32,4 @@ class RefusalList {
   const c10::FunctionSchema* schema_ = nullptr;
 };
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch

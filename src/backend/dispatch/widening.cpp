@@ -1,4 +1,4 @@
-#include "backend/widening.h"
+#include "backend/dispatch/widening.h"
 
 #include <ATen/ATen.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 
 using c10::ScalarType;
 
@@ -164,4 +164,4 @@ void call_widened(const c10::OperatorHandle& op, const Widening& widening, torch
   }
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch

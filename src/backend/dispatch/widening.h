@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace anymps::backend {
+namespace anymps::backend::dispatch {
 
 constexpr std::uint64_t dtype_bit(c10::ScalarType dtype) { return std::uint64_t{1} << static_cast<unsigned>(dtype); }
 
@@ -39,4 +39,4 @@ class Widening {
 // `dtype` arguments replaced by wider ones; results, and arguments that were written to, come back in their own types.
 void call_widened(const c10::OperatorHandle& op, const Widening& widening, torch::jit::Stack* stack);
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::dispatch

@@ -1,4 +1,4 @@
-#include "backend/check.h"
+#include "backend/observe/check.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "backend/call_site.h"
-#include "gpu/trace.h"
+#include "backend/runtime/call_site.h"
+#include "gpu/trace/trace.h"
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 namespace {
 
 CheckMode mode_from_environment() {
@@ -39,15 +39,15 @@ CheckMode check_mode() noexcept {
 }
 
 void note_finding(std::string_view rule, std::string_view subject, std::uint64_t quantity) {
-  if (checking()) note_finding_at(call_site(), rule, subject, quantity);
+  if (checking()) note_finding_at(runtime::call_site(), rule, subject, quantity);
 }
 
 void note_finding_at(const std::string& site, std::string_view rule, std::string_view subject, std::uint64_t quantity) {
-  gpu::Trace* trace = checking() ? gpu::Trace::current() : nullptr;
+  gpu::trace::Trace* trace = checking() ? gpu::trace::Trace::current() : nullptr;
   if (trace == nullptr || is_allowed(rule)) return;
   std::string name(rule);
   if (!subject.empty()) name.append("\t").append(subject.substr(0, kLongestSubject));
-  trace->record(gpu::TraceKind::kFinding, trace->intern(name), trace->intern(site), 0, quantity);
+  trace->record(gpu::trace::TraceKind::kFinding, trace->intern(name), trace->intern(site), 0, quantity);
 }
 
 bool is_expected(const char* error_class) {
@@ -67,4 +67,4 @@ bool is_allowed(std::string_view rule) {
   return std::ranges::find(allowed_rules(), rule) != allowed_rules().end();
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

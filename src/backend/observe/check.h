@@ -1,6 +1,6 @@
 // What `anymps check` has a program tell of itself, beyond what every trace has. Off unless ANYMPS_CHECK is set.
 //
-// A finding is a record of the trace (gpu::TraceKind::kFinding) at the line of the user's that runs; lab/check_rules.h
+// A finding is a record of the trace (gpu::TraceKind::kFinding) at the line of the user's that runs; lab/check/rules.h
 // lists the rules.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 
 enum class CheckMode : std::uint8_t {
   kOff,
@@ -40,4 +40,4 @@ void set_expectation(Expectation expectation);
 void allow_rules(std::vector<std::string> rules);
 bool is_allowed(std::string_view rule);
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

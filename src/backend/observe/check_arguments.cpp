@@ -1,4 +1,4 @@
-#include "backend/check_arguments.h"
+#include "backend/observe/check_arguments.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/record_function.h>
@@ -7,13 +7,13 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "backend/argument_tensors.h"
-#include "backend/check.h"
-#include "backend/check_copies.h"
-#include "backend/check_past.h"
-#include "backend/check_watch.h"
+#include "backend/observe/check.h"
+#include "backend/observe/check_copies.h"
+#include "backend/observe/check_past.h"
+#include "backend/observe/check_watch.h"
+#include "backend/runtime/argument_tensors.h"
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 namespace {
 
 using Inputs = c10::ArrayRef<const c10::IValue>;
@@ -25,7 +25,7 @@ const at::Tensor* tensor_at(Inputs inputs, std::size_t index) {
 }
 
 const at::Tensor* device_tensor_at(Inputs inputs, std::size_t index) {
-  return index < inputs.size() ? device_tensor(inputs[index]) : nullptr;
+  return index < inputs.size() ? runtime::device_tensor(inputs[index]) : nullptr;
 }
 
 // Which arguments of an operator are matrices, and whether the rows of the first are a batch, of any size.
@@ -132,4 +132,4 @@ void check_arguments(const at::RecordFunction& function) {
   }
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

@@ -5,8 +5,8 @@ namespace at {
 struct RecordFunction;
 }
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 
 void check_arguments(const at::RecordFunction& function);
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

@@ -1,4 +1,4 @@
-#include "backend/check_copies.h"
+#include "backend/observe/check_copies.h"
 
 #include <c10/core/StorageImpl.h>
 
@@ -9,11 +9,11 @@
 #include <mutex>
 #include <optional>
 
-#include "backend/check.h"
-#include "backend/check_watch.h"
-#include "backend/memory.h"
+#include "backend/observe/check.h"
+#include "backend/observe/check_watch.h"
+#include "backend/runtime/memory.h"
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 namespace {
 
 // Below this a copy costs its call and not its bytes.
@@ -102,7 +102,7 @@ void check_to_device(const at::Tensor& source, bool non_blocking) {
     note_finding("float64-converted", c10::toString(source.scalar_type()), 2 * source.nbytes());
   }
   last_narrowing = {};
-  if (non_blocking && source.numel() > 1 && !is_pinned(source.const_data_ptr())) {
+  if (non_blocking && source.numel() > 1 && !runtime::is_pinned(source.const_data_ptr())) {
     note_finding("non-blocking-to-device", {}, source.nbytes());
   }
   if (!is_plain_copy(source)) return;
@@ -129,4 +129,4 @@ void note_narrowing(std::int64_t elements) { last_narrowing = {elements, calls_s
 void begin_unchecked_copies() noexcept { ++unchecked; }
 void end_unchecked_copies() noexcept { --unchecked; }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

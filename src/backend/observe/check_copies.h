@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 
 // After `target.copy_(source)`, one of them on the device and the other not.
 void check_copy(const at::Tensor& target, const at::Tensor& source, bool non_blocking);
@@ -18,4 +18,4 @@ void note_narrowing(std::int64_t elements);
 void begin_unchecked_copies() noexcept;
 void end_unchecked_copies() noexcept;
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

@@ -1,5 +1,5 @@
 // What is known to have gone wrong with an operator on Macs: PyTorch's own tests that expect it to fail
-// (gpu/known_failures.h), and tensors that are not contiguous (gpu/contiguity_history.h).
+// (gpu/history/known_failures.h), and tensors that are not contiguous (gpu/history/contiguity_history.h).
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/contiguity_history.h"
-#include "gpu/known_failures.h"
+#include "gpu/history/contiguity_history.h"
+#include "gpu/history/known_failures.h"
 
 namespace at {
 struct RecordFunction;
 }
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 
 class OperatorPast {
  public:
@@ -32,10 +32,10 @@ class OperatorPast {
   void check_contiguity(const at::RecordFunction& function) const;
   void check_failures(const at::RecordFunction& function) const;
 
-  std::span<const gpu::KnownFailure> failures_;
-  const gpu::ContiguityHistory* contiguity_ = nullptr;
+  std::span<const gpu::history::KnownFailure> failures_;
+  const gpu::history::ContiguityHistory* contiguity_ = nullptr;
   std::vector<std::size_t> strided_;  // arguments that it is about
   bool only_gradient_ = false;        // of the argument goes wrong, not the operator's own result
 };
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 
 // Begins it, for the rest of the process.
 void watch_calls();
@@ -15,4 +15,4 @@ void note_waiting_lines();
 // How many operators this thread has called.
 std::uint64_t calls_so_far() noexcept;
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

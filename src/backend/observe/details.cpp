@@ -1,4 +1,4 @@
-#include "backend/details.h"
+#include "backend/observe/details.h"
 
 #include <ATen/record_function.h>
 
@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "backend/check.h"
-#include "backend/memory.h"
-#include "backend/profile_log.h"
-#include "backend/waits.h"
-#include "gpu/probes.h"
-#include "gpu/trace.h"
+#include "backend/observe/check.h"
+#include "backend/observe/profile_log.h"
+#include "backend/runtime/memory.h"
+#include "backend/runtime/waits.h"
+#include "gpu/support/probes.h"
+#include "gpu/trace/trace.h"
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 namespace {
 
 struct Call {
@@ -28,7 +28,7 @@ struct CallsOfThread {
   std::vector<Call> calls;  // that it is in, outermost first
   std::vector<std::uint64_t> correlations;
 };
-thread_local CallsOfThread calls_here;
+thread_local CallsOfThread calls_of_thread;
 
 std::atomic<bool> calls_wanted{false};
 // Of PyTorch's that run now.
@@ -39,28 +39,28 @@ bool everything_wanted() noexcept {
   return calls_wanted.load(std::memory_order_relaxed) || profilers.load(std::memory_order_relaxed) != 0;
 }
 
-std::uint32_t id_of(gpu::Trace& trace, Call& call) noexcept {
+std::uint32_t id_of(gpu::trace::Trace& trace, Call& call) noexcept {
   if (call.id == 0) call.id = trace.intern(call.name);
   return call.id;
 }
 
 // What the CPU calls to do the device's work are no calls of the user's.
 std::unique_ptr<at::ObserverContext> enter_call(const at::RecordFunction& function) {
-  if (RouteScope::active()) return nullptr;
+  if (runtime::RouteScope::active()) return nullptr;
   const bool wanted = calls_wanted.load(std::memory_order_relaxed);
-  calls_here.calls.push_back({function.name(), wanted ? gpu::Trace::now_ns() : 0});
+  calls_of_thread.calls.push_back({function.name(), wanted ? gpu::trace::Trace::now_ns() : 0});
   return nullptr;
 }
 
 void leave_call(const at::RecordFunction&, at::ObserverContext*) {
-  if (RouteScope::active()) return;
-  std::vector<Call>& calls = calls_here.calls;
+  if (runtime::RouteScope::active()) return;
+  std::vector<Call>& calls = calls_of_thread.calls;
   if (calls.empty()) return;
   Call call = calls.back();
   calls.pop_back();
-  gpu::Trace* trace = call.began_ns != 0 ? gpu::Trace::current() : nullptr;
+  gpu::trace::Trace* trace = call.began_ns != 0 ? gpu::trace::Trace::current() : nullptr;
   if (trace == nullptr) return;
-  trace->record_span(gpu::TraceKind::kCall, id_of(*trace, call), call.began_ns, calls.size());
+  trace->record_span(gpu::trace::TraceKind::kCall, id_of(*trace, call), call.began_ns, calls.size());
 }
 
 std::uint64_t who_asked(const CallsOfThread& thread) noexcept {
@@ -92,16 +92,41 @@ Watch& watch() {
   return *only;
 }
 
+thread_local bool hidden = false;  // from profilers, since the outermost scope began
+
+// Profilers must not see the CPU's operators that do the device's work. Telling PyTorch so twice an operator costs more
+// than all else here, so it is done for them alone: our own callbacks look at RouteScope.
+std::uint64_t begin_span() noexcept {
+  hidden = profilers.load(std::memory_order_relaxed) != 0 && at::isRecordFunctionEnabled();
+  if (hidden) at::enableRecordFunction(false);
+  return gpu::trace::Trace::now_ns();
+}
+
+void end_span(std::uint64_t began) noexcept {
+  if (checking()) runtime::DeviceWork::took(gpu::trace::Trace::now_ns() - began);
+  if (profile_logging()) profile_operation(gpu::trace::Trace::now_ns() - began);
+  gpu::trace::Trace* trace = everything_wanted() ? gpu::trace::Trace::current() : nullptr;
+  if (trace != nullptr) {
+    CallsOfThread& thread = calls_of_thread;
+    const std::uint32_t name = thread.calls.empty() ? trace->intern("an operator") : id_of(*trace, thread.calls.back());
+    ANYMPS_PROBE(operator_ran, thread.calls.empty() ? "an operator" : thread.calls.back().name, began, 0);
+    trace->record_span(gpu::trace::TraceKind::kOperator, name, began, 0, who_asked(thread));
+  }
+  if (std::exchange(hidden, false)) at::enableRecordFunction(true);
+}
+
 }  // namespace
+
+void observe_routes() { runtime::RouteScope::set_observer({.begin = &begin_span, .end = &end_span}); }
 
 bool begin_details() {
   profilers.fetch_add(1, std::memory_order_relaxed);
   watch().begin();
-  return gpu::Trace::begin_details();
+  return gpu::trace::Trace::begin_details();
 }
 
 void end_details() {
-  gpu::Trace::end_details();
+  gpu::trace::Trace::end_details();
   watch().end();
   profilers.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -109,45 +134,24 @@ void end_details() {
 void trace_calls() {
   if (calls_wanted.exchange(true)) return;
   watch().begin();
-  gpu::Trace::begin_details();
+  gpu::trace::Trace::begin_details();
 }
 
-void push_correlation(std::uint64_t id) { calls_here.correlations.push_back(id); }
+void push_correlation(std::uint64_t id) { calls_of_thread.correlations.push_back(id); }
 void pop_correlation() {
-  if (!calls_here.correlations.empty()) calls_here.correlations.pop_back();
+  if (!calls_of_thread.correlations.empty()) calls_of_thread.correlations.pop_back();
 }
 
 void name_call(const char* name) noexcept {
-  if (!calls_here.calls.empty() && !RouteScope::active()) calls_here.calls.back().name = name;
-}
-
-// Profilers must not see the CPU's operators that do the device's work. Telling PyTorch so twice an operator costs more
-// than all else here, so it is done for them alone: our own callbacks look at RouteScope.
-void RouteScope::begin_span() noexcept {
-  hidden_ = profilers.load(std::memory_order_relaxed) != 0 && at::isRecordFunctionEnabled();
-  if (hidden_) at::enableRecordFunction(false);
-  began_ns_ = gpu::Trace::now_ns();
-}
-
-void RouteScope::end_span() noexcept {
-  const std::uint64_t began = std::exchange(began_ns_, 0);
-  if (checking()) DeviceWork::took(gpu::Trace::now_ns() - began);
-  if (profile_logging()) profile_operation(gpu::Trace::now_ns() - began);
-  gpu::Trace* trace = everything_wanted() ? gpu::Trace::current() : nullptr;
-  if (trace != nullptr) {
-    CallsOfThread& thread = calls_here;
-    const std::uint32_t name = thread.calls.empty() ? trace->intern("an operator") : id_of(*trace, thread.calls.back());
-    ANYMPS_PROBE(operator_ran, thread.calls.empty() ? "an operator" : thread.calls.back().name, began, 0);
-    trace->record_span(gpu::TraceKind::kOperator, name, began, 0, who_asked(thread));
-  }
-  if (std::exchange(hidden_, false)) at::enableRecordFunction(true);
+  if (!calls_of_thread.calls.empty() && !runtime::RouteScope::active()) calls_of_thread.calls.back().name = name;
 }
 
 void note_shader(const std::string& name, std::uint64_t threads, std::uint64_t began_ns) noexcept {
-  gpu::Trace* trace = gpu::Trace::current();
+  gpu::trace::Trace* trace = gpu::trace::Trace::current();
   if (trace == nullptr) return;
   ANYMPS_PROBE(shader_ran, name.c_str(), began_ns, threads);
-  trace->record_span(gpu::TraceKind::kShader, trace->intern(name), began_ns, threads, who_asked(calls_here));
+  trace->record_span(gpu::trace::TraceKind::kShader, trace->intern(name), began_ns, threads,
+                     who_asked(calls_of_thread));
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

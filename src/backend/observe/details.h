@@ -1,10 +1,13 @@
-// Every operator, while somebody wants to see them (gpu::Trace's details).
+// Every operator, while somebody wants to see them (gpu::trace::Trace's details).
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
+
+// Has the trace told of what the device does. Once, when the library is loaded.
+void observe_routes();
 
 // From begin_details() until as many end_details(), the names of operators are known to the trace, and what runs on the
 // device is recorded. False where nothing can be.
@@ -24,4 +27,4 @@ void note_shader(const std::string& name, std::uint64_t threads, std::uint64_t b
 void push_correlation(std::uint64_t id);
 void pop_correlation();
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

@@ -1,4 +1,4 @@
-#include "backend/profile_log.h"
+#include "backend/observe/profile_log.h"
 
 #include <ATen/record_function.h>
 #include <c10/util/StringUtil.h>
@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "backend/argument_tensors.h"
-#include "backend/memory.h"
-#include "gpu/trace.h"
+#include "backend/runtime/argument_tensors.h"
+#include "backend/runtime/memory.h"
+#include "gpu/trace/trace.h"
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 namespace {
 
 std::atomic<unsigned> wanted_lines{0};
@@ -78,12 +78,12 @@ Log& log() {
 thread_local std::vector<const at::RecordFunction*> calls;
 
 std::unique_ptr<at::ObserverContext> enter_operation(const at::RecordFunction& function) {
-  if (!RouteScope::active()) calls.push_back(&function);
+  if (!runtime::RouteScope::active()) calls.push_back(&function);
   return nullptr;
 }
 
 void leave_operation(const at::RecordFunction&, at::ObserverContext*) {
-  if (!RouteScope::active() && !calls.empty()) calls.pop_back();
+  if (!runtime::RouteScope::active() && !calls.empty()) calls.pop_back();
 }
 
 std::string text_of(const at::Tensor& tensor) {
@@ -97,7 +97,7 @@ std::pair<std::string, std::uint64_t> key_of(std::string_view name, const Values
   const std::size_t colons = name.rfind("::");
   std::string key(colons == std::string_view::npos ? name : name.substr(colons + 2));
   std::uint64_t bytes = 0;
-  for_each_tensor(values, [&](const at::Tensor& tensor) {
+  runtime::for_each_tensor(values, [&](const at::Tensor& tensor) {
     key += ":" + text_of(tensor);
     if (tensor.defined()) bytes += tensor.nbytes();
   });
@@ -162,7 +162,7 @@ void begin_profile_log(unsigned bits) {
   at::addGlobalCallback(at::RecordFunctionCallback(&enter_operation, &leave_operation)
                             .needsInputs(true)
                             .scopes({at::RecordScope::FUNCTION}));
-  gpu::Trace::begin_details();  // RouteScope measures the device's time from here on
+  gpu::trace::Trace::begin_details();  // RouteScope measures the device's time from here on
 }
 
 void end_profile_log() {
@@ -205,4 +205,4 @@ void profile_fallback(std::string_view name, c10::ArrayRef<c10::IValue> argument
                  time_text("cpu", ns), ")\n"));
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 
 enum class ProfileLog : unsigned {
   kOperations = 1u << 0,
@@ -33,4 +33,4 @@ void profile_operation(std::uint64_t ns);
 void profile_copy(const at::Tensor& target, const at::Tensor& source, bool non_blocking, std::uint64_t ns);
 void profile_fallback(std::string_view name, c10::ArrayRef<c10::IValue> arguments, std::uint64_t ns);
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

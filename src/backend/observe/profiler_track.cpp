@@ -1,5 +1,7 @@
 // What ran on the device as a track of torch.profiler's: kernels with their names and times, each linked to the
 // operator that asked for it.
+#include "backend/observe/profiler_track.h"
+
 #include <kineto/libkineto.h>
 
 #include <memory>
@@ -7,13 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "backend/details.h"
-#include "backend/registration.h"
-#include "backend/wall_clock.h"
+#include "backend/observe/details.h"
+#include "backend/observe/wall_clock.h"
 #include "gpu/device.h"
-#include "gpu/trace.h"
+#include "gpu/trace/trace.h"
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 namespace {
 
 using libkineto::ActivityType;
@@ -25,8 +26,8 @@ constexpr std::int64_t kQueue = 0;
 constexpr std::int64_t kBehindProcesses = 5000000;
 
 // Programs look for an operator by its name, and must not find it twice: "aten::mm" runs "mps_mm".
-std::string kernel_name(const gpu::TraceEvent& event) {
-  if (event.kind == gpu::TraceKind::kShader) return std::string(event.name);
+std::string kernel_name(const gpu::trace::TraceEvent& event) {
+  if (event.kind == gpu::trace::TraceKind::kShader) return std::string(event.name);
   const std::size_t colons = event.name.rfind("::");
   return "mps_" + std::string(colons == std::string_view::npos ? event.name : event.name.substr(colons + 2));
 }
@@ -41,8 +42,8 @@ class Session final : public libkineto::IActivityProfilerSession {
     on_ = true;
     if (!begin_details()) errors_.emplace_back("anymps: no memory for a trace of the device");
     offset_ = since_1970_minus_trace_ns();
-    began_ = static_cast<std::int64_t>(gpu::Trace::now_ns()) + offset_;
-    if (const gpu::Trace* trace = gpu::Trace::current()) first_ = trace->written();
+    began_ = static_cast<std::int64_t>(gpu::trace::Trace::now_ns()) + offset_;
+    if (const gpu::trace::Trace* trace = gpu::trace::Trace::current()) first_ = trace->written();
     status_ = libkineto::TraceStatus::RECORDING;
   }
 
@@ -85,13 +86,13 @@ class Session final : public libkineto::IActivityProfilerSession {
 
  private:
   void collect() {
-    const gpu::Trace* trace = gpu::Trace::current();
+    const gpu::trace::Trace* trace = gpu::trace::Trace::current();
     if (trace == nullptr) return;
-    const std::int64_t end = static_cast<std::int64_t>(gpu::Trace::now_ns()) + offset_;
+    const std::int64_t end = static_cast<std::int64_t>(gpu::trace::Trace::now_ns()) + offset_;
     buffer_->span = libkineto::TraceSpan(began_, end, "mps");
     buffer_->span.iteration = 0;
-    const std::uint64_t lost = trace->read(first_, [&](const gpu::TraceEvent& event) {
-      if (event.kind != gpu::TraceKind::kOperator && event.kind != gpu::TraceKind::kShader) return;
+    const std::uint64_t lost = trace->read(first_, [&](const gpu::trace::TraceEvent& event) {
+      if (event.kind != gpu::trace::TraceKind::kOperator && event.kind != gpu::trace::TraceKind::kShader) return;
       buffer_->emplace_activity(buffer_->span, ActivityType::CONCURRENT_KERNEL, kernel_name(event));
       GenericTraceActivity& activity = *buffer_->activities.back();
       activity.endTime = static_cast<std::int64_t>(event.time_ns) + offset_;
@@ -106,7 +107,7 @@ class Session final : public libkineto::IActivityProfilerSession {
       activity.addMetadata("device", kDevice);
       activity.addMetadata("stream", kQueue);
       activity.addMetadata("correlation", event.c);
-      if (event.kind == gpu::TraceKind::kShader) activity.addMetadata("threads", event.a);
+      if (event.kind == gpu::trace::TraceKind::kShader) activity.addMetadata("threads", event.a);
     });
     if (lost != 0) errors_.push_back("anymps: " + std::to_string(lost) + " events of the device were lost");
   }
@@ -150,4 +151,4 @@ void register_profiler_track() {
   libkineto::api().registerProfilerFactory([] { return std::make_unique<Profiler>(); });
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

@@ -1,13 +1,13 @@
-#include "backend/signposts.h"
+#include "backend/observe/signposts.h"
 
 #include <c10/util/Exception.h>
 
 #include <mutex>
 #include <sstream>
 
-#include "backend/details.h"
+#include "backend/observe/details.h"
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 namespace {
 
 std::mutex signposts_mutex;
@@ -33,4 +33,4 @@ void stop_signposts() {
   signposts_wanted = false;
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

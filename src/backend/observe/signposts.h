@@ -3,10 +3,10 @@
 
 #include <string>
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 
 // With PyTorch's texts for what is wrong with `mode`, a list of "interval" and "event". Both kinds are spans here.
 void start_signposts(const std::string& mode);
 void stop_signposts();
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

@@ -1,19 +1,19 @@
-#include "backend/synchronize.h"
+#include "backend/observe/synchronize.h"
 
 #include <c10/util/Exception.h>
 
-#include "backend/check.h"
-#include "backend/check_watch.h"
-#include "backend/mps_log.h"
-#include "backend/waits.h"
+#include "backend/observe/check.h"
+#include "backend/observe/check_watch.h"
+#include "backend/runtime/mps_log.h"
+#include "backend/runtime/waits.h"
 #include "gpu/device.h"
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 
 void synchronize(const char* what) {
   if (checking()) note_waiting_lines();
-  note_wait(what);
-  if (logs(LogLevel::kWaits)) log_wait(what);
+  runtime::note_wait(what);
+  if (runtime::logs(runtime::LogLevel::kWaits)) runtime::log_wait(what);
   if (auto error = gpu::take_device_error()) {
     static thread_local gpu::DeviceError kept;  // SourceLocation points into it
     kept = std::move(*error);
@@ -21,4 +21,4 @@ void synchronize(const char* what) {
   }
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

@@ -1,18 +1,18 @@
-#include "backend/waiting_operators.h"
+#include "backend/observe/waiting_operators.h"
 
 #include <ATen/core/Tensor.h>
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 namespace {
 
 using Arguments = c10::ArrayRef<c10::IValue>;
 
-struct Row {
+struct WaitingRow {
   std::string_view name;
   const char* what;
   bool if_masked = false;
 };
-constexpr Row kRows[] = {
+constexpr WaitingRow kWaitingRows[] = {
     {"nonzero", "nonzero"},   {"masked_select", "masked_select"}, {"_unique2", "unique"},
     {"unique_dim", "unique"}, {"unique_consecutive", "unique"},   {"equal", "equal"},
     {"index", "mask", true},  {"_index_put_impl_", "mask", true},
@@ -48,7 +48,7 @@ bool is_filled_in(Arguments arguments) {
 }  // namespace
 
 WaitingOperator::WaitingOperator(std::string_view name) {
-  for (const Row& row : kRows) {
+  for (const WaitingRow& row : kWaitingRows) {
     if (row.name != name) continue;
     what_ = row.what;
     if_masked_ = row.if_masked;
@@ -60,4 +60,4 @@ const char* WaitingOperator::wait_of(Arguments arguments) const {
   return arguments.size() > 1 && has_mask(arguments[1]) && !is_filled_in(arguments) ? what_ : nullptr;
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-namespace anymps::backend {
+namespace anymps::backend::observe {
 
 class WaitingOperator {
  public:
@@ -20,4 +20,4 @@ class WaitingOperator {
   bool if_masked_ = false;  // only where an index is a mask
 };
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::observe

@@ -10,10 +10,10 @@
 #include <limits>
 #include <vector>
 
-#include "backend/cpu_call.h"
-#include "backend/registration.h"
+#include "backend/dispatch/cpu_call.h"
+#include "backend/ops/registration.h"
 
-namespace anymps::backend {
+namespace anymps::backend::ops {
 namespace {
 
 at::Tensor as_additive(const at::Tensor& mask, at::ScalarType dtype) {
@@ -51,7 +51,7 @@ std::tuple<at::Tensor, at::Tensor> attention(const at::Tensor& query, const at::
                                              const std::optional<at::Tensor>&, std::optional<double> scale,
                                              bool grouped) {
   check_attention_supported(query, key, value, dropout, grouped);
-  CpuCall cpu;
+  dispatch::CpuCall cpu;
   std::optional<at::Tensor> additive;
   if (mask && mask->defined()) {
     TORCH_CHECK(!causal || takes_mask_with_causality(query, key, value, *mask),
@@ -115,7 +115,7 @@ at::Tensor scaled_dot_product_attention(const at::Tensor& query, const at::Tenso
 at::Tensor safe_softmax(const at::Tensor& scores, std::int64_t dim, std::optional<at::ScalarType> dtype) {
   at::Tensor result = at::softmax(scores, dim, dtype);
   if (result.numel() == 0) return result;
-  CpuCall cpu;
+  dispatch::CpuCall cpu;
   const at::Tensor heads = result.dim() == 0 ? cpu(result) : cpu(result).select(dim, 0);
   if (heads.isnan().any().item<bool>()) return at::compositeexplicitautograd::_safe_softmax(scores, dim, dtype);
   // What a Mac's passes would hold at this point, so that the peak of the device's memory is a Mac's. Never touched.
@@ -137,4 +137,4 @@ void register_composite_attention(torch::Library& autograd) {
   autograd.impl("scaled_dot_product_attention", scaled_dot_product_attention);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::ops

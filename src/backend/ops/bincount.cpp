@@ -2,17 +2,17 @@
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
-#include "backend/cpu_call.h"
-#include "backend/registration.h"
+#include "backend/dispatch/cpu_call.h"
+#include "backend/ops/registration.h"
 
-namespace anymps::backend {
+namespace anymps::backend::ops {
 namespace {
 
 at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& weights, c10::SymInt min_length) {
   TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() != at::kBool, "bincount is not supported for Bool");
   TORCH_CHECK(!weights || !weights->defined() || weights->is_mps(),
               "Placeholder storage has not been allocated on MPS device!");
-  CpuCall cpu;
+  dispatch::CpuCall cpu;
   const at::Tensor counts = at::bincount_symint(cpu(self), cpu(weights), std::move(min_length));
   if (!weights || !weights->defined() || self.numel() == 0) return cpu.back(counts);
   const at::ScalarType given = weights->scalar_type();
@@ -24,4 +24,4 @@ at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& wei
 
 void register_bincount(torch::Library& m) { m.impl("bincount", bincount); }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::ops

@@ -6,10 +6,10 @@
 #include <memory>
 #include <optional>
 
-#include "backend/alias_kernel.h"
-#include "backend/registration.h"
+#include "backend/dispatch/alias_kernel.h"
+#include "backend/ops/registration.h"
 
-namespace anymps::backend {
+namespace anymps::backend::ops {
 namespace {
 
 class RealAxisKernel final : public c10::OperatorKernel {
@@ -28,7 +28,7 @@ class RealAxisKernel final : public c10::OperatorKernel {
     return at::imag(plain).eq(0).logical_and_(at::isfinite(at::real(plain)).logical_not_());
   }
 
-  AliasKernel inner_{AliasTarget::kCpuKernel, DeviceCheck::kIterator};
+  dispatch::AliasKernel inner_{dispatch::AliasTarget::kCpuKernel, dispatch::DeviceCheck::kIterator};
 };
 
 }  // namespace
@@ -40,4 +40,4 @@ void register_complex_math(torch::Library& m) {
   }
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::ops

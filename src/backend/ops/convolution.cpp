@@ -9,11 +9,11 @@
 #include <tuple>
 #include <vector>
 
-#include "backend/cpu_call.h"
-#include "backend/details.h"
-#include "backend/registration.h"
+#include "backend/dispatch/cpu_call.h"
+#include "backend/observe/details.h"
+#include "backend/ops/registration.h"
 
-namespace anymps::backend {
+namespace anymps::backend::ops {
 namespace {
 
 using SymInts = c10::SymIntArrayRef;
@@ -60,9 +60,9 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const 
                        c10::SymInt groups) {
   check_same_type(input, weight, bias.value_or(at::Tensor()));
   check_convolution_supported(input, transposed);
-  name_call(transposed ? "aten::_mps_convolution_transpose" : "aten::_mps_convolution");
+  observe::name_call(transposed ? "aten::_mps_convolution_transpose" : "aten::_mps_convolution");
   const at::MemoryFormat layout = layout_of_results(input, weight);
-  CpuCall cpu;
+  dispatch::CpuCall cpu;
   at::Tensor result = at::convolution_symint(for_the_sum(cpu(input)), for_the_sum(cpu(weight)),
                                              widened(cpu(bias.value_or(at::Tensor()))), stride, padding, dilation,
                                              transposed, output_padding, std::move(groups));
@@ -72,9 +72,9 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const 
 ThreeTensors convolution_backward(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight,
                                   SymInts stride, SymInts padding, SymInts dilation, bool transposed,
                                   SymInts output_padding, c10::SymInt groups, std::array<bool, 3> wanted) {
-  name_call(transposed ? "aten::mps_convolution_transpose_backward" : "aten::mps_convolution_backward");
+  observe::name_call(transposed ? "aten::mps_convolution_transpose_backward" : "aten::mps_convolution_backward");
   const at::MemoryFormat layout = layout_of_results(input, weight);
-  CpuCall cpu;
+  dispatch::CpuCall cpu;
   const std::vector<c10::SymInt> bias_size{transposed ? weight.sym_size(1) * groups : weight.sym_size(0)};
   auto [grad_input, grad_weight, grad_bias] =
       at::convolution_backward_symint(for_the_sum(cpu(grad)), for_the_sum(cpu(input)), for_the_sum(cpu(weight)),
@@ -102,4 +102,4 @@ void register_convolution(torch::Library& m) {
   m.impl("_slow_conv2d_forward", slow_conv2d_forward);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::ops

@@ -3,16 +3,16 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
-#include "backend/alias.h"
-#include "backend/check.h"
-#include "backend/check_copies.h"
-#include "backend/profile_log.h"
-#include "backend/registration.h"
-#include "backend/synchronize.h"
-#include "backend/waits.h"
-#include "gpu/trace.h"
+#include "backend/dispatch/alias.h"
+#include "backend/observe/check.h"
+#include "backend/observe/check_copies.h"
+#include "backend/observe/profile_log.h"
+#include "backend/observe/synchronize.h"
+#include "backend/ops/registration.h"
+#include "backend/runtime/waits.h"
+#include "gpu/trace/trace.h"
 
-namespace anymps::backend {
+namespace anymps::backend::ops {
 namespace {
 
 // A Mac converts on the device by a Metal kernel for each pair of types, and Metal has no type of eight bits.
@@ -27,19 +27,19 @@ at::Tensor& copy_into(at::Tensor& self, const at::Tensor& source, bool non_block
   if (self.is_same(source)) return self;
   check_conversion(self, source);
   // To the host the copy waits for the device, unless the caller said that it will.
-  if (!self.is_mps() && !non_blocking) synchronize("copy to cpu");
-  const std::uint64_t began = profile_logging() ? gpu::Trace::now_ns() : 0;
+  if (!self.is_mps() && !non_blocking) observe::synchronize("copy to cpu");
+  const std::uint64_t began = observe::profile_logging() ? gpu::trace::Trace::now_ns() : 0;
   {
-    AliasCall alias;
+    dispatch::AliasCall alias;
     at::Tensor target = alias.to_cpu(self);
     const at::Tensor from = alias.to_cpu(source);
-    RouteScope route;
+    runtime::RouteScope route;
     c10::impl::ExcludeDispatchKeyGuard no_cpu_autocast(c10::DispatchKey::AutocastCPU);
     target.copy_(from);
   }
-  if (!self.is_mps() && !non_blocking) DeviceWork::done();
-  if (began != 0) profile_copy(self, source, non_blocking, gpu::Trace::now_ns() - began);
-  if (checking()) check_copy(self, source, non_blocking);
+  if (!self.is_mps() && !non_blocking) runtime::DeviceWork::done();
+  if (began != 0) observe::profile_copy(self, source, non_blocking, gpu::trace::Trace::now_ns() - began);
+  if (observe::checking()) observe::check_copy(self, source, non_blocking);
   return self;
 }
 
@@ -57,8 +57,8 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& target
 }
 
 at::Scalar local_scalar_dense(const at::Tensor& self) {
-  synchronize("item");
-  AliasCall alias;
+  observe::synchronize("item");
+  dispatch::AliasCall alias;
   return at::_local_scalar_dense(alias.to_cpu(self));
 }
 
@@ -71,4 +71,4 @@ void register_copy(torch::Library& m) {
   m.impl("_local_scalar_dense", local_scalar_dense);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::ops

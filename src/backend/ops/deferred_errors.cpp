@@ -9,13 +9,13 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/alias_kernel.h"
-#include "backend/argument_tensors.h"
-#include "backend/cpu_call.h"
-#include "backend/registration.h"
+#include "backend/dispatch/alias_kernel.h"
+#include "backend/dispatch/cpu_call.h"
+#include "backend/ops/registration.h"
+#include "backend/runtime/argument_tensors.h"
 #include "gpu/device.h"
 
-namespace anymps::backend {
+namespace anymps::backend::ops {
 namespace {
 
 enum class Family { kGather, kScatter, kIndex, kIndexPut, kIndexSelect, kEmbeddingBag, kEmbeddingBackward };
@@ -90,7 +90,8 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
  public:
   explicit DeferredErrorKernel(Family family)
       : family_(family),
-        inner_(AliasTarget::kCpuKernel, is_iterated(family) ? DeviceCheck::kIterator : DeviceCheck::kPlaceholder) {}
+        inner_(dispatch::AliasTarget::kCpuKernel,
+               is_iterated(family) ? dispatch::DeviceCheck::kIterator : dispatch::DeviceCheck::kPlaceholder) {}
 
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     const std::size_t count = op.schema().arguments().size();
@@ -158,7 +159,7 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
       case Family::kEmbeddingBackward:
         break;
       case Family::kIndex:
-        arguments[1] = clamped(arguments[0].toTensor(), optional_tensors(arguments[1]).value());
+        arguments[1] = clamped(arguments[0].toTensor(), runtime::optional_tensors(arguments[1]).value());
         break;
       case Family::kIndexSelect:
         arguments[2] = in_range(arguments[2].toTensor(), selected_rows(arguments));
@@ -171,8 +172,8 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
     inner_(op, keys, stack);
   }
 
-  static OptionalTensors clamped(const at::Tensor& self, const OptionalTensors& indices) {
-    OptionalTensors result;
+  static runtime::OptionalTensors clamped(const at::Tensor& self, const runtime::OptionalTensors& indices) {
+    runtime::OptionalTensors result;
     for (std::size_t i = 0; i < indices.size(); ++i) {
       std::optional<at::Tensor> index = indices.get(i);
       if (index && index->defined() && at::isIntegralType(index->scalar_type(), /*includeBool=*/false)) {
@@ -184,13 +185,13 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
   }
 
   Family family_;
-  AliasKernel inner_;
+  dispatch::AliasKernel inner_;
 };
 
 void assert_async(const at::Tensor& self, std::string message) {
   TORCH_CHECK(self.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
   TORCH_CHECK(self.numel() < 2, "Boolean value of Tensor with more than one value is ambiguous");
-  CpuCall cpu;
+  dispatch::CpuCall cpu;
   if (!cpu(self).is_nonzero()) gpu::report_device_error({std::move(message), "assert_async", __FILE__, __LINE__});
 }
 
@@ -206,4 +207,4 @@ void register_deferred_errors(torch::Library& m) {
          [](const at::Tensor& self, std::string_view message) { assert_async(self, std::string(message)); });
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::ops

@@ -3,15 +3,15 @@
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
-#include "backend/cpu_call.h"
-#include "backend/registration.h"
+#include "backend/dispatch/cpu_call.h"
+#include "backend/ops/registration.h"
 
-namespace anymps::backend {
+namespace anymps::backend::ops {
 namespace {
 
 at::Tensor cdist_backward(const at::Tensor& grad, const at::Tensor& x1, const at::Tensor& x2, double p,
                           const at::Tensor& distances) {
-  CpuCall cpu;
+  dispatch::CpuCall cpu;
   const at::ScalarType narrow = x1.scalar_type();
   if (narrow != at::kHalf && narrow != at::kBFloat16) {
     return cpu.back(at::_cdist_backward(cpu(grad), cpu(x1), cpu(x2), p, cpu(distances)));
@@ -26,4 +26,4 @@ at::Tensor cdist_backward(const at::Tensor& grad, const at::Tensor& x1, const at
 
 void register_distance(torch::Library& m) { m.impl("_cdist_backward", cdist_backward); }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::ops

@@ -7,11 +7,11 @@
 
 #include <cstring>
 
-#include "backend/memory.h"
-#include "backend/refusal.h"
-#include "backend/registration.h"
+#include "backend/dispatch/refusal.h"
+#include "backend/ops/registration.h"
+#include "backend/runtime/memory.h"
 
-namespace anymps::backend {
+namespace anymps::backend::ops {
 namespace {
 
 using OptionalDtype = std::optional<at::ScalarType>;
@@ -29,30 +29,30 @@ void fill_if_deterministic(at::Tensor& tensor) {
 
 at::Tensor empty(at::IntArrayRef size, OptionalDtype dtype, OptionalLayout layout, OptionalDevice, std::optional<bool>,
                  std::optional<at::MemoryFormat> format) {
-  refuse_missing_device();
+  dispatch::refuse_missing_device();
   TORCH_CHECK_NOT_IMPLEMENTED(c10::layout_or_default(layout) == at::kStrided,
                               "only strided tensors are supported on MPS");
-  refuse_many_dimensions(size);
+  dispatch::refuse_many_dimensions(size);
   const at::ScalarType type = c10::dtype_or_default(dtype);
-  refuse_float64(type);
-  at::Tensor result = at::detail::empty_generic(size, mps_allocator(), kKeys, type, format);
+  dispatch::refuse_float64(type);
+  at::Tensor result = at::detail::empty_generic(size, runtime::mps_allocator(), kKeys, type, format);
   fill_if_deterministic(result);
   return result;
 }
 
 at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride, OptionalDtype dtype, OptionalLayout,
                          OptionalDevice, std::optional<bool>) {
-  refuse_missing_device();
+  dispatch::refuse_missing_device();
   const at::ScalarType type = c10::dtype_or_default(dtype);
-  refuse_float64(type);
-  at::Tensor result = at::detail::empty_strided_generic(size, stride, mps_allocator(), kKeys, type);
+  dispatch::refuse_float64(type);
+  at::Tensor result = at::detail::empty_strided_generic(size, stride, runtime::mps_allocator(), kKeys, type);
   fill_if_deterministic(result);
   return result;
 }
 
 void grow(c10::StorageImpl* storage, std::size_t bytes) {
   TORCH_CHECK(storage->resizable(), "Trying to resize storage that is not resizable");
-  c10::DataPtr fresh = mps_allocator()->allocate(bytes);
+  c10::DataPtr fresh = runtime::mps_allocator()->allocate(bytes);
   const std::size_t kept = std::min(bytes, storage->nbytes());
   if (kept != 0 && storage->data() != nullptr) std::memcpy(fresh.get(), storage->data(), kept);
   storage->set_data_ptr_noswap(std::move(fresh));
@@ -111,7 +111,7 @@ at::Tensor& set_from_tensor(at::Tensor& self, const at::Tensor& source) {
 }
 
 at::Tensor& set_empty(at::Tensor& self) {
-  c10::Storage storage(c10::Storage::use_byte_size_t(), 0, mps_allocator(), /*resizable=*/true);
+  c10::Storage storage(c10::Storage::use_byte_size_t(), 0, runtime::mps_allocator(), /*resizable=*/true);
   return set_from_storage(self, std::move(storage), 0, {0}, {});
 }
 
@@ -127,4 +127,4 @@ void register_factories(torch::Library& m) {
   m.impl("set_", set_empty);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::ops

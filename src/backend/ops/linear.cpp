@@ -6,10 +6,10 @@
 #include <tuple>
 #include <vector>
 
-#include "backend/cpu_call.h"
-#include "backend/registration.h"
+#include "backend/dispatch/cpu_call.h"
+#include "backend/ops/registration.h"
 
-namespace anymps::backend {
+namespace anymps::backend::ops {
 namespace {
 
 bool is_supported(const at::Tensor& tensor) {
@@ -43,7 +43,7 @@ at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const std::
     check_on_device(*bias, "bias");
     TORCH_CHECK(is_supported(*bias), "MPS device does not support linear for non-float bias");
   }
-  CpuCall cpu;
+  dispatch::CpuCall cpu;
   auto* const product = folds(input, weight, bias) ? folded_linear : at::linear;
   return cpu.back(product(cpu(input), cpu(weight), cpu(bias)));
 }
@@ -51,7 +51,7 @@ at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const std::
 // The products that PyTorch's formulas for the CPU's composition take, so that gradients are the CPU's to the bit.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_backward(const at::Tensor& input, const at::Tensor& grad,
                                                                const at::Tensor& weight, std::array<bool, 3> wanted) {
-  CpuCall cpu;
+  dispatch::CpuCall cpu;
   const at::Tensor x = cpu(input);
   const at::Tensor g = cpu(grad);
   const at::Tensor w = cpu(weight);
@@ -75,4 +75,4 @@ void register_linear(torch::Library& m) {
   m.impl("linear_backward", linear_backward);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::ops

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <limits>
 
-#include "backend/cpu_call.h"
-#include "backend/registration.h"
+#include "backend/dispatch/cpu_call.h"
+#include "backend/ops/registration.h"
 
-namespace anymps::backend {
+namespace anymps::backend::ops {
 namespace {
 
 struct Window {
@@ -124,7 +124,7 @@ Pooling pooling_of(const at::Tensor& x, at::IntArrayRef out, at::IntArrayRef ker
 
 at::Tensor max_pool2d(const at::Tensor& input, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
                       at::IntArrayRef dilation, bool ceil_mode) {
-  CpuCall cpu;
+  dispatch::CpuCall cpu;
   const at::Tensor x = cpu(input);
   if (!is_plain_input(x)) {
     return cpu.back(std::get<0>(at::max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode)));
@@ -147,7 +147,7 @@ at::Tensor max_pool2d(const at::Tensor& input, at::IntArrayRef kernel, at::IntAr
 at::Tensor max_pool2d_backward(const at::Tensor& grad, const at::Tensor& input, at::IntArrayRef kernel,
                                at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                                bool ceil_mode) {
-  CpuCall cpu;
+  dispatch::CpuCall cpu;
   const at::Tensor x = cpu(input);
   if (!is_plain_input(x)) {
     const auto indices = std::get<1>(at::max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
@@ -171,4 +171,4 @@ void register_pooling(torch::Library& m) {
   m.impl("max_pool2d_backward", max_pool2d_backward);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::ops

@@ -4,10 +4,10 @@
 #include <ATen/Parallel.h>
 #include <torch/library.h>
 
-#include "backend/cpu_call.h"
-#include "backend/registration.h"
+#include "backend/dispatch/cpu_call.h"
+#include "backend/ops/registration.h"
 
-namespace anymps::backend {
+namespace anymps::backend::ops {
 namespace {
 
 constexpr std::int64_t kRowsPerTile = 8;
@@ -55,7 +55,7 @@ at::Tensor weight_int4pack_mm(const at::Tensor& a, const at::Tensor& b, std::int
   const std::int64_t rows = b.size(0) * kRowsPerTile;
   TORCH_CHECK(scale_and_zero.dim() == 3 && scale_and_zero.size(1) == rows && scale_and_zero.size(2) == 2, kName,
               ": expect qScaleAndZeros to be 3d tensor with sizes [:, ", rows, ", 2]");
-  CpuCall cpu;
+  dispatch::CpuCall cpu;
   const at::Tensor weight = unpack(cpu(b), a.size(1), group, cpu(scale_and_zero));
   return cpu.back(cpu(a).to(at::kFloat).mm(weight.t()).to(a.scalar_type()));
 }
@@ -67,4 +67,4 @@ void register_quantized(torch::Library& m) {
   m.impl("_weight_int4pack_mm", weight_int4pack_mm);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::ops

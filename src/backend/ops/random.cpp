@@ -14,12 +14,12 @@
 #include <numbers>
 #include <type_traits>
 
-#include "backend/generator.h"
-#include "backend/registration.h"
+#include "backend/ops/registration.h"
+#include "backend/runtime/generator.h"
 #include "gpu/device.h"
 #include "gpu/philox.h"
 
-namespace anymps::backend {
+namespace anymps::backend::ops {
 namespace {
 
 using gpu::PhiloxBlock;
@@ -30,7 +30,8 @@ constexpr std::int64_t kGrain = 4096;
 
 // Fills `output` by blocks of `per_block` elements, one Philox index each; element(bits, i) is the i-th of a block.
 template <typename T, typename Element>
-void fill_blocks(T* output, std::int64_t count, std::int64_t per_block, MpsGenerator::Stream stream, Element element) {
+void fill_blocks(T* output, std::int64_t count, std::int64_t per_block, runtime::MpsGenerator::Stream stream,
+                 Element element) {
   const std::int64_t blocks = (count + per_block - 1) / per_block;
   at::parallel_for(0, blocks, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t block = begin; block < end; ++block) {
@@ -74,13 +75,13 @@ void fill_tensor(const at::Tensor& tensor, std::int64_t per_block, const Optiona
   if (count == 0) return;
   const at::Tensor output = tensor.is_contiguous() ? tensor : at::empty(tensor.sizes(), tensor.options());
   const std::int64_t blocks = (count + per_block - 1) / per_block;
-  fill(output, generator_or_default(generator)->take(static_cast<std::uint64_t>(blocks)));
+  fill(output, runtime::generator_or_default(generator)->take(static_cast<std::uint64_t>(blocks)));
   if (!output.is_same(tensor)) tensor.copy_(output);
 }
 
 template <typename Make>
 void fill_floating(const at::Tensor& tensor, const OptionalGenerator& generator, Make make) {
-  fill_tensor(tensor, 4, generator, [&](const at::Tensor& output, MpsGenerator::Stream stream) {
+  fill_tensor(tensor, 4, generator, [&](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
     AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, output.scalar_type(), "distribution_mps", [&] {
       fill_blocks(output.mutable_data_ptr<scalar_t>(), output.numel(), 4, stream, make);
     });
@@ -146,7 +147,7 @@ struct GeometricKernel {
     auto make = four([=](std::uint32_t bits) {
       return std::ceil(std::log(std::max(gpu::philox_uniform(bits), kEpsilon)) / log_of_miss);
     });
-    fill_tensor(iter.tensor(0), 4, generator, [&](const at::Tensor& output, MpsGenerator::Stream stream) {
+    fill_tensor(iter.tensor(0), 4, generator, [&](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
       AT_DISPATCH_ALL_TYPES_AND2(at::kHalf, at::kBFloat16, output.scalar_type(), "geometric_mps", [&] {
         fill_blocks(output.mutable_data_ptr<scalar_t>(), output.numel(), 4, stream, make);
       });
@@ -158,7 +159,7 @@ struct GeometricKernel {
 void fill_integers(const at::Tensor& tensor, std::int64_t base, std::int64_t range,
                    const OptionalGenerator& generator) {
   const std::int64_t per_block = tensor.element_size() == 8 ? 2 : 4;
-  fill_tensor(tensor, per_block, generator, [&](const at::Tensor& output, MpsGenerator::Stream stream) {
+  fill_tensor(tensor, per_block, generator, [&](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
     AT_DISPATCH_V2(output.scalar_type(), "random_mps", AT_WRAP([&] {
                      auto* data = output.mutable_data_ptr<scalar_t>();
                      if constexpr (sizeof(scalar_t) == 8) {
@@ -223,7 +224,7 @@ struct RandomFromToKernel {
 
 template <typename Make>
 void fill_any(const at::Tensor& tensor, const OptionalGenerator& generator, Make make) {
-  fill_tensor(tensor, 4, generator, [&](const at::Tensor& output, MpsGenerator::Stream stream) {
+  fill_tensor(tensor, 4, generator, [&](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
     AT_DISPATCH_V2(output.scalar_type(), "distribution_mps",
                    AT_WRAP([&] { fill_blocks(output.mutable_data_ptr<scalar_t>(), output.numel(), 4, stream, make); }),
                    AT_EXPAND(AT_ALL_TYPES), AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES), at::kComplexFloat, at::kHalf,
@@ -252,7 +253,8 @@ at::Tensor& bernoulli_tensor(at::Tensor& self, const at::Tensor& p, OptionalGene
   const std::int64_t count = self.numel();
   at::Tensor draws = at::empty(self.sizes(), self.options().dtype(at::kFloat));
   // One index per element is taken, though four elements share a block: so the Metal kernel's host side does.
-  const MpsGenerator::Stream stream = generator_or_default(generator)->take(static_cast<std::uint64_t>(count));
+  const runtime::MpsGenerator::Stream stream =
+      runtime::generator_or_default(generator)->take(static_cast<std::uint64_t>(count));
   auto* output = draws.mutable_data_ptr<float>();
   fill_blocks(output, count, 4, stream, four(gpu::philox_uniform));
   bool valid = true;
@@ -282,8 +284,8 @@ std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, doubl
   const at::Tensor dense = input.is_non_overlapping_and_dense() ? input : input.contiguous();
   at::Tensor mask = at::empty_like(dense, dense.options().dtype(at::kBool));
   const std::int64_t count = dense.numel();
-  const MpsGenerator::Stream stream =
-      default_mps_generator().get<MpsGenerator>()->take(static_cast<std::uint64_t>(count));
+  const runtime::MpsGenerator::Stream stream =
+      runtime::default_mps_generator().get<runtime::MpsGenerator>()->take(static_cast<std::uint64_t>(count));
   // In the order of memory, whatever the strides: input and mask share them.
   fill_blocks(mask.mutable_data_ptr<bool>(), count, 4, stream,
               four([=](std::uint32_t bits) { return gpu::philox_uniform(bits) < keep ? 1.0F : 0.0F; }));
@@ -297,51 +299,52 @@ namespace templates = at::native::templates;
 void register_random(torch::Library& m) {
   using at::Tensor;
   m.impl("uniform_", [](Tensor& self, double from, double to, OptionalGenerator g) -> Tensor& {
-    return templates::uniform_impl_<UniformKernel, MpsGenerator>(self, from, to, std::move(g));
+    return templates::uniform_impl_<UniformKernel, runtime::MpsGenerator>(self, from, to, std::move(g));
   });
   m.impl("normal_", [](Tensor& self, double mean, double std, OptionalGenerator g) -> Tensor& {
-    return templates::normal_impl_<NormalKernel, MpsGenerator>(self, mean, std, std::move(g));
+    return templates::normal_impl_<NormalKernel, runtime::MpsGenerator>(self, mean, std, std::move(g));
   });
   m.impl("normal.Tensor_float_out", [](const Tensor& mean, double std, OptionalGenerator g, Tensor& out) -> Tensor& {
-    return templates::normal_out_impl<NormalKernel, MpsGenerator>(out, mean, std, std::move(g));
+    return templates::normal_out_impl<NormalKernel, runtime::MpsGenerator>(out, mean, std, std::move(g));
   });
   m.impl("normal.float_Tensor_out", [](double mean, const Tensor& std, OptionalGenerator g, Tensor& out) -> Tensor& {
-    return templates::normal_out_impl<NormalKernel, MpsGenerator>(out, mean, std, std::move(g));
+    return templates::normal_out_impl<NormalKernel, runtime::MpsGenerator>(out, mean, std, std::move(g));
   });
   m.impl("normal.Tensor_Tensor_out",
          [](const Tensor& mean, const Tensor& std, OptionalGenerator g, Tensor& out) -> Tensor& {
-           return templates::normal_out_impl<NormalKernel, MpsGenerator>(out, mean, std, std::move(g));
+           return templates::normal_out_impl<NormalKernel, runtime::MpsGenerator>(out, mean, std, std::move(g));
          });
   m.impl("normal.Tensor_float", [](const Tensor& mean, double std, OptionalGenerator g) {
-    return templates::normal_impl<NormalKernel, MpsGenerator>(mean, std, std::move(g));
+    return templates::normal_impl<NormalKernel, runtime::MpsGenerator>(mean, std, std::move(g));
   });
   m.impl("normal.float_Tensor", [](double mean, const Tensor& std, OptionalGenerator g) {
-    return templates::normal_impl<NormalKernel, MpsGenerator>(mean, std, std::move(g));
+    return templates::normal_impl<NormalKernel, runtime::MpsGenerator>(mean, std, std::move(g));
   });
   m.impl("normal.Tensor_Tensor", [](const Tensor& mean, const Tensor& std, OptionalGenerator g) {
-    return templates::normal_impl<NormalKernel, MpsGenerator>(mean, std, std::move(g));
+    return templates::normal_impl<NormalKernel, runtime::MpsGenerator>(mean, std, std::move(g));
   });
   m.impl("cauchy_", [](Tensor& self, double median, double sigma, OptionalGenerator g) -> Tensor& {
-    return templates::cauchy_impl_<CauchyKernel, MpsGenerator>(self, median, sigma, std::move(g));
+    return templates::cauchy_impl_<CauchyKernel, runtime::MpsGenerator>(self, median, sigma, std::move(g));
   });
   m.impl("exponential_", [](Tensor& self, double lambda, OptionalGenerator g) -> Tensor& {
-    return templates::exponential_impl_<ExponentialKernel, MpsGenerator>(self, lambda, std::move(g));
+    return templates::exponential_impl_<ExponentialKernel, runtime::MpsGenerator>(self, lambda, std::move(g));
   });
   m.impl("log_normal_", [](Tensor& self, double mean, double std, OptionalGenerator g) -> Tensor& {
-    return templates::log_normal_impl_<LogNormalKernel, MpsGenerator>(self, mean, std, std::move(g));
+    return templates::log_normal_impl_<LogNormalKernel, runtime::MpsGenerator>(self, mean, std, std::move(g));
   });
   m.impl("geometric_", [](Tensor& self, double p, OptionalGenerator g) -> Tensor& {
-    return templates::geometric_impl_<GeometricKernel, MpsGenerator>(self, p, std::move(g));
+    return templates::geometric_impl_<GeometricKernel, runtime::MpsGenerator>(self, p, std::move(g));
   });
   m.impl("random_", [](Tensor& self, OptionalGenerator g) -> Tensor& {
-    return templates::random_impl<RandomKernel, MpsGenerator>(self, std::move(g));
+    return templates::random_impl<RandomKernel, runtime::MpsGenerator>(self, std::move(g));
   });
   m.impl("random_.from",
          [](Tensor& self, std::int64_t from, std::optional<std::int64_t> to, OptionalGenerator g) -> Tensor& {
-           return templates::random_from_to_impl<RandomFromToKernel, MpsGenerator>(self, from, to, std::move(g));
+           return templates::random_from_to_impl<RandomFromToKernel, runtime::MpsGenerator>(self, from, to,
+                                                                                            std::move(g));
          });
   m.impl("random_.to", [](Tensor& self, std::int64_t to, OptionalGenerator g) -> Tensor& {
-    return templates::random_from_to_impl<RandomFromToKernel, MpsGenerator>(self, 0, to, std::move(g));
+    return templates::random_from_to_impl<RandomFromToKernel, runtime::MpsGenerator>(self, 0, to, std::move(g));
   });
   m.impl("bernoulli_.float", bernoulli_scalar);
   m.impl("bernoulli_.Tensor", bernoulli_tensor);
@@ -349,4 +352,4 @@ void register_random(torch::Library& m) {
   m.impl("native_dropout", native_dropout);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::ops

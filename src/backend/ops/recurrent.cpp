@@ -10,10 +10,10 @@
 #include <tuple>
 #include <vector>
 
-#include "backend/cpu_call.h"
-#include "backend/registration.h"
+#include "backend/dispatch/cpu_call.h"
+#include "backend/ops/registration.h"
 
-namespace anymps::backend {
+namespace anymps::backend::ops {
 namespace {
 
 using Tensors = std::vector<at::Tensor>;
@@ -39,13 +39,13 @@ struct CpuGraph {
 
 // The graph travels as the owner of a buffer of one byte, and so lives as long as autograd keeps that tensor.
 at::Tensor wrap(std::unique_ptr<CpuGraph> graph) {
-  graph->buffer = mps_allocator()->allocate(1);
+  graph->buffer = runtime::mps_allocator()->allocate(1);
   void* data = graph->buffer.get();
   c10::DataPtr pointer(
-      data, graph.release(), [](void* context) { delete static_cast<CpuGraph*>(context); }, kMpsDevice);
+      data, graph.release(), [](void* context) { delete static_cast<CpuGraph*>(context); }, runtime::kMpsDevice);
   auto storage = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), 1, std::move(pointer),
-                                                       mps_allocator(), /*resizable=*/false);
-  at::Tensor result = at::empty({0}, at::TensorOptions(at::kByte).device(kMpsDevice));
+                                                       runtime::mps_allocator(), /*resizable=*/false);
+  at::Tensor result = at::empty({0}, at::TensorOptions(at::kByte).device(runtime::kMpsDevice));
   result.set_(c10::Storage(std::move(storage)), 0, {1}, {1});
   return result;
 }
@@ -56,7 +56,7 @@ CpuGraph& unwrap(const at::Tensor& tensor) {
 
 at::Tensor leaf(const at::Tensor& tensor) {
   // Owning: the graph may outlive the caller's hold on the memory.
-  at::Tensor alias = owning_cpu_alias(tensor);
+  at::Tensor alias = dispatch::owning_cpu_alias(tensor);
   if (at::GradMode::is_enabled() && tensor.requires_grad()) alias.requires_grad_();
   return alias;
 }
@@ -69,16 +69,16 @@ SixTensors lstm_mps(const at::Tensor& input, at::TensorList hidden, at::TensorLi
   for (const at::Tensor& tensor : parameters) graph->leaves.push_back(leaf(tensor));
   const at::TensorList leaves(graph->leaves);
   {
-    RouteScope route;
+    runtime::RouteScope route;
     // What the graph keeps for the gradient, a Mac keeps in tensors that the operator returns.
-    RouteScope::AsTensors as_tensors;
+    runtime::RouteScope::AsTensors as_tensors;
     WithAutograd autograd;
     c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::DispatchKey::AutocastCPU);
     auto [output, hy, cy] = at::lstm(leaves[0], leaves.slice(1, hidden.size()), leaves.slice(1 + hidden.size()), biases,
                                      layers, dropout, train, bidirectional, batch_first);
     graph->results = {output, hy, cy};
   }
-  AliasCall alias;
+  dispatch::AliasCall alias;
   // The graph goes on holding the CPU's view of the results, so the device gets them under a second TensorImpl.
   auto result = [&](std::size_t i) { return alias.to_mps(graph->results[i].detach()); };
   at::Tensor output = result(0);
@@ -93,7 +93,7 @@ std::tuple<at::Tensor, Tensors, Tensors> lstm_mps_backward(
     const std::optional<at::Tensor>& grad_cy, const at::Tensor& state, const at::Tensor&, const at::Tensor&,
     const at::Tensor&, at::TensorList hidden, at::TensorList, bool, std::int64_t, double, bool, bool, bool) {
   const CpuGraph& graph = unwrap(state);
-  CpuCall cpu;
+  dispatch::CpuCall cpu;
   torch::autograd::variable_list roots;
   torch::autograd::variable_list gradients;
   const std::optional<at::Tensor> given[] = {grad_output, grad_hy, grad_cy};
@@ -150,4 +150,4 @@ void register_composite_recurrent(torch::Library& autograd) {
   autograd.impl("lstm.input", lstm);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::ops

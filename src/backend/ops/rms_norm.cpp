@@ -7,9 +7,9 @@
 
 #include <vector>
 
-#include "backend/registration.h"
+#include "backend/ops/registration.h"
 
-namespace anymps::backend {
+namespace anymps::backend::ops {
 namespace {
 
 bool is_channels_last(const at::Tensor& tensor) {
@@ -37,4 +37,4 @@ at::Tensor rms_norm(const at::Tensor& input, c10::SymIntArrayRef normalized_shap
 
 void register_rms_norm(torch::Library& m) { m.impl("rms_norm", rms_norm); }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::ops

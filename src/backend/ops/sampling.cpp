@@ -12,17 +12,17 @@
 #include <utility>
 #include <vector>
 
-#include "backend/generator.h"
-#include "backend/registration.h"
+#include "backend/ops/registration.h"
+#include "backend/runtime/generator.h"
 #include "gpu/philox.h"
 
-namespace anymps::backend {
+namespace anymps::backend::ops {
 namespace {
 
 using OptionalGenerator = std::optional<at::Generator>;
 
 // From the end to the front, each element swaps with one at or before it; four swaps a Philox index.
-void shuffle(std::span<std::int64_t> order, MpsGenerator::Stream stream) {
+void shuffle(std::span<std::int64_t> order, runtime::MpsGenerator::Stream stream) {
   gpu::PhiloxBlock bits{};
   std::size_t used = bits.size();
   for (std::size_t i = order.size(); i-- > 1;) {
@@ -46,8 +46,8 @@ at::Tensor& randperm_out(std::int64_t n, OptionalGenerator generator, at::Tensor
   constexpr std::int64_t kRadixSorted = std::int64_t{1} << 15;
   const bool integers = result.scalar_type() == at::kInt || result.scalar_type() == at::kLong;
   if (n <= kShuffled && integers && result.is_contiguous()) {
-    const MpsGenerator::Stream stream =
-        generator_or_default(generator)->take(static_cast<std::uint64_t>((n - 1 + 3) / 4));
+    const runtime::MpsGenerator::Stream stream =
+        runtime::generator_or_default(generator)->take(static_cast<std::uint64_t>((n - 1 + 3) / 4));
     std::vector<std::int64_t> order(static_cast<std::size_t>(n));
     std::iota(order.begin(), order.end(), 0);
     shuffle(order, stream);
@@ -60,7 +60,8 @@ at::Tensor& randperm_out(std::int64_t n, OptionalGenerator generator, at::Tensor
     keys.random_(0, std::int64_t{1} << 24, generator);
     auto [sorted, order] = keys.sort(/*stable=*/true, 0, /*descending=*/false);
     // Keys that came out equal are shuffled among themselves, each run by indices of its own.
-    const MpsGenerator::Stream stream = generator_or_default(generator)->take(static_cast<std::uint64_t>(n));
+    const runtime::MpsGenerator::Stream stream =
+        runtime::generator_or_default(generator)->take(static_cast<std::uint64_t>(n));
     const auto* key = sorted.const_data_ptr<std::int32_t>();
     auto* data = order.mutable_data_ptr<std::int64_t>();
     for (std::int64_t start = 0; start < n;) {
@@ -132,4 +133,4 @@ void register_sampling(torch::Library& m) {
   m.impl("multinomial.out", multinomial_out);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::ops

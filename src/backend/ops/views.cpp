@@ -2,9 +2,9 @@
 #include <ATen/NativeFunctions.h>
 #include <torch/library.h>
 
-#include "backend/registration.h"
+#include "backend/ops/registration.h"
 
-namespace anymps::backend {
+namespace anymps::backend::ops {
 
 void register_views(torch::Library& m) {
   m.impl("as_strided", at::native::as_strided_tensorimpl);
@@ -16,4 +16,4 @@ void register_views(torch::Library& m) {
   m.impl("permute", at::native::permute);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::ops

@@ -3,8 +3,8 @@
 
 #include <pybind11/pybind11.h>
 
-namespace anymps::backend {
+namespace anymps::backend::python {
 
 void bind_aoti(pybind11::module_& module);
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::python

@@ -1,4 +1,4 @@
-#include "backend/python_call_site.h"
+#include "backend/python/call_site.h"
 
 #include <pybind11/stl.h>
 
@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "backend/call_site.h"
+#include "backend/runtime/call_site.h"
 
 namespace py = pybind11;
 
-namespace anymps::backend {
+namespace anymps::backend::python {
 namespace {
 
 // Folders whose frames are not the user's, each with a slash at its end, and files.
@@ -65,10 +65,10 @@ std::vector<std::string> python_call_sites(std::size_t most) {
 }  // namespace
 
 void bind_call_site(py::module& m) {
-  set_call_site_finder(&python_call_sites);
-  m.def("call_site", &call_site);
-  m.def("remember_backward_site", &remember_backward_site);
+  runtime::set_call_site_finder(&python_call_sites);
+  m.def("call_site", &runtime::call_site);
+  m.def("remember_backward_site", &runtime::remember_backward_site);
   m.def("set_package_folders", [](std::vector<std::string> folders) { package_folders() = std::move(folders); });
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::python

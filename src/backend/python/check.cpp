@@ -1,4 +1,4 @@
-#include "backend/python_check.h"
+#include "backend/python/check.h"
 
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/utils/pybind.h>
@@ -8,18 +8,18 @@
 #include <utility>
 #include <vector>
 
-#include "backend/alias.h"
-#include "backend/check.h"
-#include "backend/check_copies.h"
-#include "backend/check_watch.h"
-#include "backend/waits.h"
+#include "backend/dispatch/alias.h"
+#include "backend/observe/check.h"
+#include "backend/observe/check_copies.h"
+#include "backend/observe/check_watch.h"
+#include "backend/runtime/waits.h"
 
-namespace anymps::backend {
+namespace anymps::backend::python {
 namespace {
 
 bool is_finite(const at::Tensor& tensor) {
-  AliasCall alias;
-  RouteScope route;
+  dispatch::AliasCall alias;
+  runtime::RouteScope route;
   const at::NoGradGuard no_grad;
   const at::Tensor values = alias.to_cpu(tensor);
   // One pass that makes no tensor. A sum may overflow where no value does, so a bad one is looked at closely.
@@ -40,8 +40,8 @@ std::optional<std::size_t> first_nonfinite(const std::vector<at::Tensor>& tensor
 
 bool is_all_zero(const at::Tensor& tensor) {
   py::gil_scoped_release no_gil;
-  AliasCall alias;
-  RouteScope route;
+  dispatch::AliasCall alias;
+  runtime::RouteScope route;
   const at::NoGradGuard no_grad;
   return !alias.to_cpu(tensor).any().item<bool>();
 }
@@ -63,23 +63,23 @@ bool python_expects(const char* error_class) {
 }  // namespace
 
 void bind_check(py::module& m) {
-  m.def("checking", &checking);
-  m.def("watch_calls", &watch_calls);
-  m.def("note_finding", &note_finding, py::arg("rule"), py::arg("subject") = "", py::arg("quantity") = 0);
-  m.def("note_finding_at", &note_finding_at, py::arg("site"), py::arg("rule"), py::arg("subject") = "",
+  m.def("checking", &observe::checking);
+  m.def("watch_calls", &observe::watch_calls);
+  m.def("note_finding", &observe::note_finding, py::arg("rule"), py::arg("subject") = "", py::arg("quantity") = 0);
+  m.def("note_finding_at", &observe::note_finding_at, py::arg("site"), py::arg("rule"), py::arg("subject") = "",
         py::arg("quantity") = 0);
   m.def("set_expectation", [](py::object function) {
     expectation() = std::move(function);
-    set_expectation(&python_expects);
+    observe::set_expectation(&python_expects);
   });
-  m.def("allow_rules", &allow_rules);
-  m.def("begin_printing", [] { begin_one_wait("print"); });
-  m.def("begin_inevitable_waits", [] { begin_one_wait(nullptr); });
-  m.def("end_one_wait", &end_one_wait);
-  m.def("begin_unchecked_copies", &begin_unchecked_copies);
-  m.def("end_unchecked_copies", &end_unchecked_copies);
+  m.def("allow_rules", &observe::allow_rules);
+  m.def("begin_printing", [] { runtime::begin_one_wait("print"); });
+  m.def("begin_inevitable_waits", [] { runtime::begin_one_wait(nullptr); });
+  m.def("end_one_wait", &runtime::end_one_wait);
+  m.def("begin_unchecked_copies", &observe::begin_unchecked_copies);
+  m.def("end_unchecked_copies", &observe::end_unchecked_copies);
   m.def("first_nonfinite", &first_nonfinite);
   m.def("is_all_zero", &is_all_zero);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::python

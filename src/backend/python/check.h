@@ -3,8 +3,8 @@
 
 #include <pybind11/pybind11.h>
 
-namespace anymps::backend {
+namespace anymps::backend::python {
 
 void bind_check(pybind11::module& m);
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::python

@@ -1,4 +1,4 @@
-#include "backend/python_memory.h"
+#include "backend/python/memory.h"
 
 #include <torch/csrc/profiler/python/combined_traceback.h>
 
@@ -7,17 +7,17 @@
 #include <utility>
 #include <vector>
 
-#include "backend/memory.h"
-#include "backend/memory_history.h"
-#include "backend/wall_clock.h"
+#include "backend/observe/wall_clock.h"
+#include "backend/runtime/memory.h"
+#include "backend/runtime/memory_history.h"
 #include "gpu/device.h"
-#include "gpu/unified_memory.h"
+#include "gpu/memory/unified_memory.h"
 
-namespace anymps::backend {
+namespace anymps::backend::python {
 namespace {
 
 py::dict memory() {
-  const MemoryUse use = memory_use();
+  const runtime::MemoryUse use = runtime::memory_use();
   py::dict result;
   result["tensors"] = use.allocated.current;
   result["tensors_peak"] = use.allocated.peak;
@@ -34,7 +34,7 @@ py::dict memory() {
 // Lists of PyTorch's frames by number, each made once: thousands of events share them.
 class Frames {
  public:
-  explicit Frames(const Stacks& stacks) {
+  explicit Frames(const runtime::Stacks& stacks) {
     std::vector<std::uint64_t> numbers;
     std::vector<torch::CapturedTraceback*> tracebacks;
     for (const auto& [number, traceback] : stacks) {
@@ -65,12 +65,12 @@ py::dict block(std::uint64_t address, std::size_t size, std::size_t requested, b
 }
 
 // Blocks without a gap: what no buffer has is one that is not in use.
-py::dict segment(const gpu::Ledger::Books::Segment& heap, const Frames& frames) {
+py::dict segment(const gpu::memory::Ledger::Books::Segment& heap, const Frames& frames) {
   py::list blocks;
   std::size_t end = 0;
   std::size_t in_use = 0;
   std::size_t requested = 0;
-  for (const gpu::Ledger::Books::Entry& entry : heap.buffers) {
+  for (const gpu::memory::Ledger::Books::Entry& entry : heap.buffers) {
     if (entry.offset > end) blocks.append(block(heap.address + end, entry.offset - end, 0, false, py::list()));
     blocks.append(
         block(heap.address + entry.offset, entry.size, entry.requested, entry.in_use, frames.of(entry.stack)));
@@ -95,35 +95,35 @@ py::dict segment(const gpu::Ledger::Books::Segment& heap, const Frames& frames) 
   return result;
 }
 
-const char* action_of(gpu::TraceKind kind) {
+const char* action_of(gpu::trace::TraceKind kind) {
   switch (kind) {
-    case gpu::TraceKind::kAlloc:
+    case gpu::trace::TraceKind::kAlloc:
       return "alloc";
-    case gpu::TraceKind::kFree:
+    case gpu::trace::TraceKind::kFree:
       return "free_requested";
-    case gpu::TraceKind::kHeapAlloc:
+    case gpu::trace::TraceKind::kHeapAlloc:
       return "segment_alloc";
-    case gpu::TraceKind::kHeapFree:
+    case gpu::trace::TraceKind::kHeapFree:
       return "segment_free";
     default:
       return "oom";
   }
 }
 
-py::list trace_of(const MemorySnapshot& snapshot, const Frames& frames) {
+py::list trace_of(const runtime::MemorySnapshot& snapshot, const Frames& frames) {
   // What the heaps held before the first event, so that each refusal can say what was left then.
   std::size_t reserved = 0;
-  for (const gpu::Ledger::Books::Segment& heap : snapshot.books.heaps) reserved += heap.size;
-  for (const gpu::TraceEvent& event : snapshot.events) {
-    if (event.kind == gpu::TraceKind::kHeapAlloc) reserved -= event.b;
-    if (event.kind == gpu::TraceKind::kHeapFree) reserved += event.b;
+  for (const gpu::memory::Ledger::Books::Segment& heap : snapshot.books.heaps) reserved += heap.size;
+  for (const gpu::trace::TraceEvent& event : snapshot.events) {
+    if (event.kind == gpu::trace::TraceKind::kHeapAlloc) reserved -= event.b;
+    if (event.kind == gpu::trace::TraceKind::kHeapFree) reserved += event.b;
   }
-  const std::int64_t clocks_apart = since_1970_minus_trace_ns();
+  const std::int64_t clocks_apart = observe::since_1970_minus_trace_ns();
   py::list result;
-  for (const gpu::TraceEvent& event : snapshot.events) {
+  for (const gpu::trace::TraceEvent& event : snapshot.events) {
     py::dict entry;
     entry["action"] = action_of(event.kind);
-    if (event.kind == gpu::TraceKind::kOutOfMemory) {
+    if (event.kind == gpu::trace::TraceKind::kOutOfMemory) {
       const std::size_t limit = gpu::device_facts().recommended_working_set;
       entry["size"] = event.a;
       entry["device_free"] = limit > reserved ? limit - reserved : 0;
@@ -134,10 +134,10 @@ py::list trace_of(const MemorySnapshot& snapshot, const Frames& frames) {
     entry["stream"] = 0;
     entry["time_us"] = (static_cast<std::int64_t>(event.time_ns) + clocks_apart) / 1000;
     entry["frames"] = frames.of(event.c);
-    if (event.kind == gpu::TraceKind::kHeapAlloc) reserved += event.b;
-    if (event.kind == gpu::TraceKind::kHeapFree) reserved -= event.b;
+    if (event.kind == gpu::trace::TraceKind::kHeapAlloc) reserved += event.b;
+    if (event.kind == gpu::trace::TraceKind::kHeapFree) reserved -= event.b;
     result.append(entry);
-    if (event.kind == gpu::TraceKind::kFree) {  // at once: nothing is queued
+    if (event.kind == gpu::trace::TraceKind::kFree) {  // at once: nothing is queued
       const py::dict done = py::reinterpret_borrow<py::dict>(entry.attr("copy")());
       done["action"] = "free_completed";
       result.append(done);
@@ -147,9 +147,9 @@ py::list trace_of(const MemorySnapshot& snapshot, const Frames& frames) {
 }
 
 py::dict settings() {
-  const gpu::Ledger& ledger = gpu::UnifiedMemory::instance().ledger();
+  const gpu::memory::Ledger& ledger = gpu::memory::UnifiedMemory::instance().ledger();
   const auto limit = [](std::size_t bytes) {
-    return bytes == gpu::Ledger::kUnlimited ? py::object(py::none()) : py::object(py::int_(bytes));
+    return bytes == gpu::memory::Ledger::kUnlimited ? py::object(py::none()) : py::object(py::int_(bytes));
   };
   py::dict result;
   result["recommended_max_memory"] = gpu::device_facts().recommended_working_set;
@@ -160,10 +160,10 @@ py::dict settings() {
 
 // PyTorch's format of torch.cuda.memory._snapshot(), and MemorySnapshot's counts of what it lacks.
 std::tuple<py::dict, std::uint64_t, std::uint64_t> snapshot() {
-  const MemorySnapshot taken = memory_snapshot();
+  const runtime::MemorySnapshot taken = runtime::memory_snapshot();
   const Frames frames(taken.stacks);
   py::list segments;
-  for (const gpu::Ledger::Books::Segment& heap : taken.books.heaps) segments.append(segment(heap, frames));
+  for (const gpu::memory::Ledger::Books::Segment& heap : taken.books.heaps) segments.append(segment(heap, frames));
   py::list traces;
   traces.append(trace_of(taken, frames));
   py::dict result;
@@ -177,11 +177,11 @@ std::tuple<py::dict, std::uint64_t, std::uint64_t> snapshot() {
 
 void bind_memory(py::module& m) {
   m.def("memory", &memory);
-  m.def("memory_limit", &memory_limit);
-  m.def("memory_is_there", [] { return gpu::UnifiedMemory::if_made() != nullptr; });
-  m.def("record_memory", &record_memory);
-  m.def("stop_recording_memory", &stop_recording_memory);
+  m.def("memory_limit", &runtime::memory_limit);
+  m.def("memory_is_there", [] { return gpu::memory::UnifiedMemory::if_made() != nullptr; });
+  m.def("record_memory", &runtime::record_memory);
+  m.def("stop_recording_memory", &runtime::stop_recording_memory);
   m.def("memory_snapshot", &snapshot);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::python

@@ -3,8 +3,8 @@
 
 #include <torch/csrc/utils/pybind.h>
 
-namespace anymps::backend {
+namespace anymps::backend::python {
 
 void bind_memory(py::module& m);
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::python

@@ -1,4 +1,4 @@
-#include "backend/python_shaders.h"
+#include "backend/python/shaders.h"
 
 #include <ATen/native/mps/MetalShaderLibrary.h>
 #include <c10/util/BFloat16.h>
@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "backend/metal_capture.h"
-#include "backend/metal_door.h"
-#include "backend/passed_numbers.h"
-#include "backend/shader_launch.h"
+#include "backend/shaders/metal_capture.h"
+#include "backend/shaders/metal_plugin.h"
+#include "backend/shaders/passed_numbers.h"
+#include "backend/shaders/shader_launch.h"
 
-namespace anymps::backend {
+namespace anymps::backend::python {
 namespace {
 
 using at::native::mps::DynamicMetalShaderLibrary;
@@ -31,13 +31,13 @@ using at::native::mps::PrecompiledMetalShaderLibrary;
 // A kernel, with what it declares.
 struct Kernel {
   std::shared_ptr<MetalKernelFunction> function;
-  const metal::Signature* signature;  // lives as long as the function
+  const metal::air::Signature* signature;  // lives as long as the function
 };
 
-void check_numbers(const Kernel& kernel, unsigned index, const PassedNumbers& passed) {
-  const std::string wrong = mismatch(*kernel.signature, index, passed);
+void check_numbers(const Kernel& kernel, unsigned index, const shaders::PassedNumbers& passed) {
+  const std::string wrong = shaders::mismatch(*kernel.signature, index, passed);
   if (wrong.empty()) return;
-  TORCH_CHECK_TYPE(!validation_is_on(), wrong);
+  TORCH_CHECK_TYPE(!shaders::validation_is_on(), wrong);
   // Under the interpreter's lock.
   static std::set<std::pair<std::string, unsigned>> told;
   if (told.emplace(kernel.signature->kernel, index).second && PyErr_WarnEx(PyExc_UserWarning, wrong.c_str(), 1) != 0) {
@@ -46,10 +46,10 @@ void check_numbers(const Kernel& kernel, unsigned index, const PassedNumbers& pa
 }
 
 template <typename T>
-constexpr PassedNumbers as_passed(std::size_t count) {
-  if constexpr (std::is_same_v<T, c10::BFloat16>) return {NumberKind::kBfloat, sizeof(T), count};
-  if constexpr (std::is_integral_v<T>) return {NumberKind::kInteger, sizeof(T), count};
-  return {NumberKind::kFloat, sizeof(T), count};
+constexpr shaders::PassedNumbers as_passed(std::size_t count) {
+  if constexpr (std::is_same_v<T, c10::BFloat16>) return {shaders::NumberKind::kBfloat, sizeof(T), count};
+  if constexpr (std::is_integral_v<T>) return {shaders::NumberKind::kInteger, sizeof(T), count};
+  return {shaders::NumberKind::kFloat, sizeof(T), count};
 }
 
 template <typename T>
@@ -185,7 +185,8 @@ void bind_library(py::module_& module, const char* name) {
   py::class_<Library, std::shared_ptr<Library>>(module, name)
       .def("__getattr__",
            [](Library& self, const std::string& kernel) {
-             return Kernel{self.getKernelFunction(kernel), &signature_of(self.getPipelineStateForFunc(kernel))};
+             return Kernel{self.getKernelFunction(kernel),
+                           &shaders::signature_of(self.getPipelineStateForFunc(kernel))};
            })
       .def("__dir__", [](Library& self) { return self.getFunctionNames(); });
 }
@@ -196,9 +197,9 @@ py::tuple as_tuple(const std::array<std::uint32_t, 3>& position) {
 
 py::list take_validation_reports() {
   py::list reports;
-  for (const metal::ValidationReport& report : metal_door().take_validation_reports()) {
+  for (const metal::pipeline::ValidationReport& report : shaders::metal_plugin().take_validation_reports()) {
     py::dict entry;
-    entry["fault"] = metal::name_of(report.fault);
+    entry["fault"] = metal::pipeline::name_of(report.fault);
     entry["kernel"] = report.kernel;
     entry["access"] = report.access;
     entry["argument"] = report.argument.empty() ? py::object(py::none()) : py::str(report.argument);
@@ -237,13 +238,13 @@ void bind_shaders(py::module_& module) {
   module.def("_mps_loadMetallibFromPath",
              [](const std::string& path) { return std::make_shared<PrecompiledMetalShaderLibrary>(path); });
   module.def("take_validation_reports", &take_validation_reports);
-  module.def("validate_launches", &validate_launches);
-  module.def("_mps_isCaptureEnabled", &capture_is_enabled);
-  module.def("_mps_isCapturing", &is_capturing);
-  module.def("_mps_startCapture", &start_capture);
-  module.def("_mps_stopCapture", &stop_capture, py::call_guard<py::gil_scoped_release>());
+  module.def("validate_launches", &shaders::validate_launches);
+  module.def("_mps_isCaptureEnabled", &shaders::capture_is_enabled);
+  module.def("_mps_isCapturing", &shaders::is_capturing);
+  module.def("_mps_startCapture", &shaders::start_capture);
+  module.def("_mps_stopCapture", &shaders::stop_capture, py::call_guard<py::gil_scoped_release>());
   module.def("_mps_compileShader",
              [](const std::string& source) { return std::make_shared<DynamicMetalShaderLibrary>(source); });
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::python

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 
 using OptionalTensors = c10::List<std::optional<at::Tensor>>;
 
@@ -43,4 +43,4 @@ inline const at::Tensor* device_tensor(const c10::IValue& value) {
   return tensor.defined() && tensor.is_mps() ? &tensor : nullptr;
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

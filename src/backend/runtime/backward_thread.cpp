@@ -1,4 +1,4 @@
-#include "backend/backward_thread.h"
+#include "backend/runtime/backward_thread.h"
 
 #include <c10/core/AutogradState.h>
 #include <torch/csrc/autograd/graph_task.h>
@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 
 thread_local bool BackwardThread::asked_ = false;
 
@@ -19,4 +19,4 @@ void BackwardThread::ask() {
   c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

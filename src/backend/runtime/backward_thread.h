@@ -3,7 +3,7 @@
 // autograd to stay on it, as for the CPU. ANYMPS_BACKWARD_THREAD=1 keeps the thread that a Mac has.
 #pragma once
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 
 // Once per thread, and cheap after that. What the program itself sets later, by
 // torch.autograd.set_multithreading_enabled, stands.
@@ -19,4 +19,4 @@ class BackwardThread {
   static thread_local bool asked_;
 };
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

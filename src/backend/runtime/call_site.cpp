@@ -1,10 +1,10 @@
-#include "backend/call_site.h"
+#include "backend/runtime/call_site.h"
 
 #include <atomic>
 #include <mutex>
 #include <utility>
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 namespace {
 
 std::atomic<CallSiteFinder> current_finder{nullptr};
@@ -52,4 +52,4 @@ void remember_backward_site() {
 
 void set_call_site_finder(CallSiteFinder finder) { current_finder.store(finder, std::memory_order_release); }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 
 // "file.py:12", or an empty string where nobody can tell (a C++ program). Costs microseconds: only for events that are
 // rare or traced.
@@ -22,4 +22,4 @@ void remember_backward_site();
 using CallSiteFinder = std::vector<std::string> (*)(std::size_t most);
 void set_call_site_finder(CallSiteFinder finder);
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

@@ -1,11 +1,11 @@
-#include "backend/cuda_stand_in.h"
+#include "backend/runtime/cuda_stand_in.h"
 
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/util/env.h>
 
 #include <new>
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 namespace {
 
 // The interface's own answers are those of a build without CUDA.
@@ -23,4 +23,4 @@ void stand_in_for_cuda() {
   new (const_cast<at::CUDAHooksInterface*>(&hooks)) NoCuda;
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

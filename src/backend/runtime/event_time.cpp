@@ -1,8 +1,8 @@
-#include "backend/event_time.h"
+#include "backend/runtime/event_time.h"
 
 #include <c10/util/Exception.h>
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 
 gpu::Event event_in_use(gpu::EventId id) {
   gpu::Event event;
@@ -20,4 +20,4 @@ double milliseconds_between(gpu::EventId start, gpu::EventId end) {
   return static_cast<double>(last.completed_at - first.completed_at) * kMillisecondsPerNanosecond;
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

@@ -3,7 +3,7 @@
 
 #include "gpu/event.h"
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 
 // Refuses a number that is not in use.
 gpu::Event event_in_use(gpu::EventId id);
@@ -11,4 +11,4 @@ gpu::Event event_in_use(gpu::EventId id);
 // Milliseconds between two recorded events; refuses events without timing, and the wrong order.
 double milliseconds_between(gpu::EventId start, gpu::EventId end);
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

@@ -1,4 +1,4 @@
-#include "backend/generator.h"
+#include "backend/runtime/generator.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Functions.h>
@@ -7,10 +7,10 @@
 #include <cstring>
 #include <mutex>
 
-#include "backend/memory.h"
+#include "backend/runtime/memory.h"
 #include "gpu/philox.h"
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 
 MpsGenerator::MpsGenerator(std::uint64_t seed)
     : c10::GeneratorImpl(kMpsDevice, c10::DispatchKeySet(c10::DispatchKey::MPS)), seed_(seed) {}
@@ -85,4 +85,4 @@ at::Generator cpu_generator_for(const at::Generator& generator) {
   return at::detail::createCPUGenerator(std::uint64_t{bits[0]} << 32 | bits[1]);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

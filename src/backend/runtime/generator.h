@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 
 class MpsGenerator final : public c10::GeneratorImpl {
  public:
@@ -49,4 +49,4 @@ MpsGenerator* generator_or_default(const std::optional<at::Generator>& generator
 // generator; generators of other devices come back as they are.
 at::Generator cpu_generator_for(const at::Generator& generator);
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

@@ -1,4 +1,4 @@
-#include "backend/memory.h"
+#include "backend/runtime/memory.h"
 
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
@@ -10,20 +10,20 @@
 #include <string>
 #include <unordered_set>
 
-#include "backend/call_site.h"
-#include "backend/memory_history.h"
-#include "backend/mps_log.h"
+#include "backend/runtime/call_site.h"
+#include "backend/runtime/memory_history.h"
+#include "backend/runtime/mps_log.h"
 #include "gpu/device.h"
-#include "gpu/trace.h"
-#include "gpu/unified_memory.h"
+#include "gpu/memory/unified_memory.h"
+#include "gpu/trace/trace.h"
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 namespace {
 
-gpu::UnifiedMemory& memory() { return gpu::UnifiedMemory::instance(); }
+gpu::memory::UnifiedMemory& memory() { return gpu::memory::UnifiedMemory::instance(); }
 
 void note_peaks() {
-  if (auto* trace = gpu::Trace::current()) {
+  if (auto* trace = gpu::trace::Trace::current()) {
     trace->note_memory(memory().ledger().allocated_bytes(), memory().heap().live_bytes(),
                        memory().ledger().reserved_bytes());
   }
@@ -32,23 +32,23 @@ void note_peaks() {
 // Calls into the device's memory, with its refusals as PyTorch's errors.
 template <typename Call>
 auto refusing(std::size_t bytes, Call call) {
-  if (auto* trace = gpu::Trace::current()) trace->note_buffer(bytes);
+  if (auto* trace = gpu::trace::Trace::current()) trace->note_buffer(bytes);
   try {
     return call(memory());
-  } catch (const gpu::OutOfMemory& error) {
-    if (auto* trace = gpu::Trace::current()) {
-      trace->record(gpu::TraceKind::kOutOfMemory, 0, trace->intern(call_site()), bytes,
+  } catch (const gpu::memory::OutOfMemory& error) {
+    if (auto* trace = gpu::trace::Trace::current()) {
+      trace->record(gpu::trace::TraceKind::kOutOfMemory, 0, trace->intern(call_site()), bytes,
                     memory().ledger().allocated_bytes(), stack_of_allocation());
     }
     if (c10::memoryProfilingEnabled()) {
-      const gpu::Ledger& books = memory().ledger();
+      const gpu::memory::Ledger& books = memory().ledger();
       c10::reportOutOfMemoryToProfiler(static_cast<std::int64_t>(bytes), books.allocated_bytes(),
                                        books.reserved_bytes(), kMpsDevice);
     }
     TORCH_CHECK(false, error.what());
-  } catch (const gpu::InvalidBufferSize& error) {
-    if (auto* trace = gpu::Trace::current()) {
-      trace->record(gpu::TraceKind::kBufferTooLarge, 0, trace->intern(call_site()), bytes,
+  } catch (const gpu::memory::InvalidBufferSize& error) {
+    if (auto* trace = gpu::trace::Trace::current()) {
+      trace->record(gpu::trace::TraceKind::kBufferTooLarge, 0, trace->intern(call_site()), bytes,
                     gpu::device_facts().max_buffer_length, 0);
     }
     TORCH_CHECK(false, error.what());
@@ -60,16 +60,16 @@ auto refusing(std::size_t bytes, Call call) {
 // Tells torch.profiler, where it asks for memory, that these bytes are a tensor's now, or none's where they are
 // negative. Sizes are the books', so that the profiler's totals are torch.mps's.
 void report(void* data, std::int64_t bytes) {
-  const gpu::Ledger& books = memory().ledger();
+  const gpu::memory::Ledger& books = memory().ledger();
   c10::reportMemoryUsageToProfiler(data, bytes, books.allocated_bytes(), books.reserved_bytes(), kMpsDevice);
 }
 
-std::int64_t counted_bytes(const gpu::Ledger::Buffer& entry) {
-  return static_cast<std::int64_t>(gpu::Ledger::placement(entry).size);
+std::int64_t counted_bytes(const gpu::memory::Ledger::Buffer& entry) {
+  return static_cast<std::int64_t>(gpu::memory::Ledger::placement(entry).size);
 }
 
 // A buffer stands in the books from here on.
-void note_taken(void* data, const gpu::Ledger::Buffer& entry) {
+void note_taken(void* data, const gpu::memory::Ledger::Buffer& entry) {
   note_peaks();
   if (c10::memoryProfilingEnabled()) report(data, counted_bytes(entry));
   if (logs(LogLevel::kAllocations)) {
@@ -79,18 +79,18 @@ void note_taken(void* data, const gpu::Ledger::Buffer& entry) {
 
 void* take_tensor(std::size_t bytes) {
   const std::uint64_t stack = stack_of_allocation();
-  void* block = refusing(bytes, [=](gpu::UnifiedMemory& from) { return from.allocate(bytes, stack); });
-  note_taken(block, *gpu::UnifiedMemory::entry(block));
+  void* block = refusing(bytes, [=](gpu::memory::UnifiedMemory& from) { return from.allocate(bytes, stack); });
+  note_taken(block, *gpu::memory::UnifiedMemory::entry(block));
   return block;
 }
 
 void* take_temporary(std::size_t bytes) {
-  return refusing(bytes, [bytes](gpu::UnifiedMemory& from) { return from.allocate_temporary(bytes); });
+  return refusing(bytes, [bytes](gpu::memory::UnifiedMemory& from) { return from.allocate_temporary(bytes); });
 }
 
 void heap_deleter(void* block) {
   if (c10::memoryProfilingEnabled()) {
-    const gpu::Ledger::Buffer* entry = gpu::UnifiedMemory::entry(block);
+    const gpu::memory::Ledger::Buffer* entry = gpu::memory::UnifiedMemory::entry(block);
     const std::int64_t bytes = entry != nullptr ? counted_bytes(*entry) : 0;
     memory().free(block);
     if (entry != nullptr) report(block, -bytes);
@@ -101,14 +101,14 @@ void heap_deleter(void* block) {
 
 class MpsAllocator final : public c10::DeviceAllocator {
  public:
-  bool initialized() override { return gpu::UnifiedMemory::if_made() != nullptr; }
+  bool initialized() override { return gpu::memory::UnifiedMemory::if_made() != nullptr; }
   void emptyCache(c10::MempoolId_t) override { empty_cache(); }
   void recordStream(const c10::DataPtr&, c10::Stream) override {}
 
   // As on a Mac, allocated and reserved bytes alone are filled in, and in the aggregate alone.
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) override {
     c10::CachingDeviceAllocator::DeviceStats stats;
-    auto fill = [](auto& stat, const gpu::ByteCount& count) {
+    auto fill = [](auto& stat, const gpu::memory::ByteCount& count) {
       auto& aggregate = stat[static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE)];
       aggregate.current = count.current;
       aggregate.peak = count.peak;
@@ -231,7 +231,7 @@ class PinnedAllocator final : public c10::Allocator {
 // Memory that a kernel took from malloc on a thread of its own: it lies outside of the heap, and counts all the same.
 struct Foreign {
   c10::DataPtr pointer;
-  gpu::Ledger::Buffer* entry;
+  gpu::memory::Ledger::Buffer* entry;
 
   ~Foreign() {
     const std::int64_t bytes = counted_bytes(*entry);
@@ -245,7 +245,7 @@ struct Foreign {
 thread_local int RouteScope::depth_ = 0;
 thread_local bool RouteScope::as_tensors_ = false;
 thread_local std::uint64_t RouteScope::began_ns_ = 0;
-thread_local bool RouteScope::hidden_ = false;
+RouteObserver RouteScope::observer_;
 
 c10::DeviceAllocator* mps_allocator() {
   static auto* const allocator = new MpsAllocator;
@@ -263,14 +263,14 @@ c10::Allocator* pinned_allocator() {
 }
 
 bool in_heap(const void* pointer) {
-  gpu::UnifiedMemory* made = gpu::UnifiedMemory::if_made();
+  gpu::memory::UnifiedMemory* made = gpu::memory::UnifiedMemory::if_made();
   return made != nullptr && made->heap().contains(pointer);
 }
 
 bool is_pinned(const void* pointer) { return in_heap(pointer) && pinned_blocks().contains(pointer); }
 
 void install_memory() {
-  gpu::UnifiedMemory::set_tell([](const std::string& line) { LOG(INFO) << line; });
+  gpu::memory::UnifiedMemory::set_tell([](const std::string& line) { LOG(INFO) << line; });
   c10::SetAllocator(c10::DeviceType::MPS, mps_allocator());
   static auto* const router = new CpuRouter(c10::GetCPUAllocator());
   c10::SetCPUAllocator(router, /*priority=*/1);
@@ -280,34 +280,35 @@ c10::DataPtr adopt(c10::DataPtr pointer, std::size_t bytes) {
   void* data = pointer.get();
   if (data == nullptr) return {nullptr, nullptr, &c10::detail::deleteNothing, kMpsDevice};
   if (in_heap(data) && pointer.get_context() == data) {
-    if (gpu::UnifiedMemory::entry(data) == nullptr) {
+    if (gpu::memory::UnifiedMemory::entry(data) == nullptr) {
       const std::uint64_t stack = stack_of_allocation();
-      refusing(bytes, [=](gpu::UnifiedMemory& from) { from.adopt(data, stack); });
-      note_taken(data, *gpu::UnifiedMemory::entry(data));
+      refusing(bytes, [=](gpu::memory::UnifiedMemory& from) { from.adopt(data, stack); });
+      note_taken(data, *gpu::memory::UnifiedMemory::entry(data));
     }
     const c10::DeleterFnPtr deleter = pointer.get_deleter();
     void* context = pointer.release_context();
     return {data, context, deleter, kMpsDevice};
   }
   const std::uint64_t stack = stack_of_allocation();
-  gpu::Ledger::Buffer* entry = refusing(
-      bytes, [=](gpu::UnifiedMemory& from) { return from.ledger().allocate(std::max<std::size_t>(bytes, 1), stack); });
+  gpu::memory::Ledger::Buffer* entry = refusing(bytes, [=](gpu::memory::UnifiedMemory& from) {
+    return from.ledger().allocate(std::max<std::size_t>(bytes, 1), stack);
+  });
   note_taken(data, *entry);
   auto* foreign = new Foreign{std::move(pointer), entry};
   return {data, foreign, [](void* context) { delete static_cast<Foreign*>(context); }, kMpsDevice};
 }
 
 void set_memory_fraction(double ratio) {
-  refusing(0, [ratio](gpu::UnifiedMemory& of) { of.ledger().set_high_watermark(ratio); });
-  if (auto* trace = gpu::Trace::current()) trace->set_fact("limit", std::to_string(memory_limit().value_or(0)));
+  refusing(0, [ratio](gpu::memory::UnifiedMemory& of) { of.ledger().set_high_watermark(ratio); });
+  if (auto* trace = gpu::trace::Trace::current()) trace->set_fact("limit", std::to_string(memory_limit().value_or(0)));
 }
 
 void empty_cache() {
-  if (auto* made = gpu::UnifiedMemory::if_made()) made->empty_cache();
+  if (auto* made = gpu::memory::UnifiedMemory::if_made()) made->empty_cache();
 }
 
 MemoryUse memory_use() {
-  const gpu::Heap::Usage heap = memory().heap().usage();
+  const gpu::memory::Heap::Usage heap = memory().heap().usage();
   return {.allocated = memory().ledger().allocated(),
           .reserved = memory().ledger().reserved(),
           .with_temporaries = heap.live,
@@ -319,7 +320,7 @@ MemoryUse memory_use() {
 
 std::optional<std::size_t> memory_limit() {
   const std::size_t limit = memory().ledger().high_limit();
-  return limit == gpu::Ledger::kUnlimited ? std::nullopt : std::optional(limit);
+  return limit == gpu::memory::Ledger::kUnlimited ? std::nullopt : std::optional(limit);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

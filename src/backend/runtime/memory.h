@@ -7,13 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
-#include "backend/backward_thread.h"
-#include "backend/waits.h"
-#include "gpu/byte_count.h"
-#include "gpu/trace.h"
+#include "backend/runtime/backward_thread.h"
+#include "backend/runtime/waits.h"
+#include "gpu/memory/byte_count.h"
+#include "gpu/trace/trace.h"
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 
 inline const c10::Device kMpsDevice(c10::DeviceType::MPS, 0);
 inline const c10::Device kCpuDevice(c10::DeviceType::CPU);
@@ -34,22 +35,31 @@ bool in_heap(const void* pointer);
 // library is loaded.
 void install_memory();
 
+// Who is told of what the device does, while the trace has details.
+struct RouteObserver {
+  // The time at which it began.
+  std::uint64_t (*begin)() noexcept = nullptr;
+  void (*end)(std::uint64_t began_ns) noexcept = nullptr;
+};
+
 // While one lives, CPU allocations of this thread come out of the heap, so that results of CPU kernels are the device's
 // without a copy. It nests.
 class RouteScope {
  public:
   RouteScope() noexcept {
     BackwardThread::stay_on_caller();
-    if (depth_++ == 0 && gpu::Trace::detailed()) begin_span();
+    if (depth_++ == 0 && gpu::trace::Trace::detailed() && observer_.begin != nullptr) began_ns_ = observer_.begin();
   }
   ~RouteScope() {
     if (--depth_ != 0) return;
     DeviceWork::given();
-    if (began_ns_ != 0) end_span();
+    if (began_ns_ != 0) observer_.end(std::exchange(began_ns_, 0));
   }
   RouteScope(const RouteScope&) = delete;
   RouteScope& operator=(const RouteScope&) = delete;
   static bool active() noexcept { return depth_ > 0; }
+  // Once, when the library is loaded.
+  static void set_observer(RouteObserver observer) { observer_ = observer; }
 
   // While one lives, what is routed counts as tensors from the start: for kernels that keep what their gradient needs.
   class AsTensors {
@@ -65,14 +75,11 @@ class RouteScope {
   static bool as_tensors() noexcept { return as_tensors_; }
 
  private:
-  // The outermost scope of a thread is what the device does: it goes to the trace (details.cpp).
-  static void begin_span() noexcept;
-  static void end_span() noexcept;
-
+  // The outermost scope of a thread is what the device does.
+  static RouteObserver observer_;
   static thread_local int depth_;
   static thread_local bool as_tensors_;
   static thread_local std::uint64_t began_ns_;
-  static thread_local bool hidden_;  // from profilers, since the outermost began
 };
 
 // Makes memory that a CPU kernel produced the device's own, and counts it. Blocks of the heap change hands; anything
@@ -87,8 +94,8 @@ void empty_cache();
 std::optional<std::size_t> memory_limit();
 
 struct MemoryUse {
-  gpu::ByteCount allocated;  // in tensors, as a Mac counts them
-  gpu::ByteCount reserved;   // in heaps: the driver's figure
+  gpu::memory::ByteCount allocated;  // in tensors, as a Mac counts them
+  gpu::memory::ByteCount reserved;   // in heaps: the driver's figure
   // In tensors, and in the temporaries of CPU kernels.
   std::size_t with_temporaries;
   std::size_t with_temporaries_peak;
@@ -98,4 +105,4 @@ struct MemoryUse {
 };
 MemoryUse memory_use();
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

@@ -1,4 +1,4 @@
-#include "backend/memory_history.h"
+#include "backend/runtime/memory_history.h"
 
 #include <ATen/Parallel.h>
 
@@ -9,10 +9,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "gpu/fork_generation.h"
-#include "gpu/unified_memory.h"
+#include "gpu/memory/unified_memory.h"
+#include "gpu/support/fork_generation.h"
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 namespace {
 
 // Stacks that are newer than this many are kept whatever becomes of their buffers: threads are between gathering one
@@ -29,14 +29,14 @@ class History {
     stacks_wanted.store(stacks, std::memory_order_relaxed);
     if (is_on()) return true;
     stacks_.clear();
-    if (!gpu::Trace::keep()) {
+    if (!gpu::trace::Trace::keep()) {
       stacks_wanted.store(false, std::memory_order_relaxed);
-      gpu::Trace::let_go();
+      gpu::trace::Trace::let_go();
       return false;
     }
     on_ = true;
-    generation_ = gpu::fork_generation();
-    first_ = gpu::Trace::current()->written();
+    generation_ = gpu::support::fork_generation();
+    first_ = gpu::trace::Trace::current()->written();
     books().record_events(true);
     return true;
   }
@@ -48,7 +48,7 @@ class History {
     if (!on_) return;
     on_ = false;
     books().record_events(false);
-    gpu::Trace::let_go();
+    gpu::trace::Trace::let_go();
   }
 
   std::uint64_t add(std::shared_ptr<torch::CapturedTraceback> stack) {
@@ -63,22 +63,22 @@ class History {
   MemorySnapshot snapshot() {
     const std::lock_guard lock(mutex_);
     MemorySnapshot result{.books = books().books(), .events = {}, .dropped = 0, .overwritten = 0, .stacks = {}};
-    const gpu::Trace* trace = gpu::Trace::current();
+    const gpu::trace::Trace* trace = gpu::trace::Trace::current();
     if (is_on() && trace != nullptr) {
-      std::deque<gpu::TraceEvent> events;
+      std::deque<gpu::trace::TraceEvent> events;
       std::size_t entries = 0;
       std::uint64_t too_old = 0;
       std::uint64_t unseen = result.books.events;
-      const auto add = [&](const gpu::TraceEvent& event) {
-        if (event.kind != gpu::TraceKind::kOutOfMemory) {
-          if (event.kind < gpu::TraceKind::kAlloc || event.kind > gpu::TraceKind::kHeapFree) return;
+      const auto add = [&](const gpu::trace::TraceEvent& event) {
+        if (event.kind != gpu::trace::TraceKind::kOutOfMemory) {
+          if (event.kind < gpu::trace::TraceKind::kAlloc || event.kind > gpu::trace::TraceKind::kHeapFree) return;
           --unseen;
         }
         entries += entries_of(event.kind);
         events.push_back(event);
         while (entries > max_entries_) {
           entries -= entries_of(events.front().kind);
-          if (events.front().kind != gpu::TraceKind::kOutOfMemory) ++too_old;
+          if (events.front().kind != gpu::trace::TraceKind::kOutOfMemory) ++too_old;
           events.pop_front();
         }
       };
@@ -90,21 +90,21 @@ class History {
     const auto use = [&](std::uint64_t number) {
       if (const auto found = stacks_.find(number); found != stacks_.end()) result.stacks.insert(*found);
     };
-    for (const gpu::TraceEvent& event : result.events) use(event.c);
+    for (const gpu::trace::TraceEvent& event : result.events) use(event.c);
     for (const std::uint64_t number : living(result.books)) use(number);
     return result;
   }
 
  private:
-  static gpu::Ledger& books() { return gpu::UnifiedMemory::instance().ledger(); }
+  static gpu::memory::Ledger& books() { return gpu::memory::UnifiedMemory::instance().ledger(); }
 
-  bool is_on() const { return on_ && generation_ == gpu::fork_generation(); }
+  bool is_on() const { return on_ && generation_ == gpu::support::fork_generation(); }
 
-  static std::unordered_set<std::uint64_t> living(const gpu::Ledger::Books& books) {
+  static std::unordered_set<std::uint64_t> living(const gpu::memory::Ledger::Books& books) {
     std::unordered_set<std::uint64_t> numbers;
-    for (const gpu::Ledger::Books::Segment& heap : books.heaps) {
+    for (const gpu::memory::Ledger::Books::Segment& heap : books.heaps) {
       numbers.insert(heap.stack);
-      for (const gpu::Ledger::Books::Entry& buffer : heap.buffers) numbers.insert(buffer.stack);
+      for (const gpu::memory::Ledger::Books::Entry& buffer : heap.buffers) numbers.insert(buffer.stack);
     }
     return numbers;
   }
@@ -151,4 +151,4 @@ std::uint64_t stack_of_allocation() {
   return history().add(torch::CapturedTraceback::gather(/*python=*/true, /*script=*/false, /*cpp=*/false));
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

@@ -10,23 +10,23 @@
 #include <unordered_map>
 #include <vector>
 
-#include "gpu/ledger.h"
-#include "gpu/trace.h"
+#include "gpu/memory/ledger.h"
+#include "gpu/trace/trace.h"
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 
 using Stacks = std::unordered_map<std::uint64_t, std::shared_ptr<torch::CapturedTraceback>>;
 
 struct MemorySnapshot {
-  gpu::Ledger::Books books;
-  std::vector<gpu::TraceEvent> events;  // of memory, oldest first, up to the moment of the books
-  std::uint64_t dropped = 0;            // events of the books that are not among them
-  std::uint64_t overwritten = 0;        // those of them for which max_entries had room, but not the trace
-  Stacks stacks;                        // of the above
+  gpu::memory::Ledger::Books books;
+  std::vector<gpu::trace::TraceEvent> events;  // of memory, oldest first, up to the moment of the books
+  std::uint64_t dropped = 0;                   // events of the books that are not among them
+  std::uint64_t overwritten = 0;               // those of them for which max_entries had room, but not the trace
+  Stacks stacks;                               // of the above
 };
 
 // How many entries of PyTorch's format an event is: it has a free's request and its completion.
-constexpr std::size_t entries_of(gpu::TraceKind kind) { return kind == gpu::TraceKind::kFree ? 2 : 1; }
+constexpr std::size_t entries_of(gpu::trace::TraceKind kind) { return kind == gpu::trace::TraceKind::kFree ? 2 : 1; }
 
 // Begins to record; where it was begun, changes what is kept. The snapshot shows the last `max_entries` entries;
 // `stacks` says whether it shows who asked. False where there is no memory for a trace. A forked child records nothing
@@ -42,4 +42,4 @@ MemorySnapshot memory_snapshot();
 // take the GIL: call it without a lock.
 std::uint64_t stack_of_allocation();
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

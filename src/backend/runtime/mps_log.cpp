@@ -1,4 +1,4 @@
-#include "backend/mps_log.h"
+#include "backend/runtime/mps_log.h"
 
 #include <ATen/core/Tensor.h>
 #include <c10/util/StringUtil.h>
@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <string>
 
-#include "backend/argument_tensors.h"
-#include "backend/call_site.h"
+#include "backend/runtime/argument_tensors.h"
+#include "backend/runtime/call_site.h"
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 namespace {
 
 int level_from_environment() {
@@ -62,4 +62,4 @@ void log_allocation(std::size_t bytes, std::size_t in_tensors) {
   write_line(c10::str("allocated ", bytes, " bytes, ", in_tensors, " in tensors now"));
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 
 enum class LogLevel : int {
   kFallbacks = 1,
@@ -26,4 +26,4 @@ void log_fallback(std::string_view name, const std::vector<c10::IValue>& argumen
 void log_wait(std::string_view what);
 void log_allocation(std::size_t bytes, std::size_t in_tensors);
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

@@ -1,11 +1,11 @@
-#include "backend/waits.h"
+#include "backend/runtime/waits.h"
 
 #include <utility>
 
-#include "backend/call_site.h"
-#include "gpu/trace.h"
+#include "backend/runtime/call_site.h"
+#include "gpu/trace/trace.h"
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 namespace {
 
 struct OneWait {
@@ -26,12 +26,12 @@ void DeviceWork::done() noexcept {
 }
 
 void note_wait(const char* what) {
-  gpu::Trace* trace = gpu::Trace::current();
+  gpu::trace::Trace* trace = gpu::trace::Trace::current();
   const std::uint64_t waited_ns = DeviceWork::ns_.exchange(0, std::memory_order_relaxed);
   if (!DeviceWork::pending_.exchange(false, std::memory_order_relaxed) || trace == nullptr) return;
   if (one_wait.depth != 0 && (one_wait.name == nullptr || std::exchange(one_wait.waited, true))) return;
   const char* name = one_wait.depth != 0 ? one_wait.name : what;
-  trace->record(gpu::TraceKind::kSync, trace->intern(name), trace->intern(call_site()), 0, waited_ns);
+  trace->record(gpu::trace::TraceKind::kSync, trace->intern(name), trace->intern(call_site()), 0, waited_ns);
 }
 
 void begin_one_wait(const char* name) {
@@ -42,4 +42,4 @@ void begin_one_wait(const char* name) {
 
 void end_one_wait() { --one_wait.depth; }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

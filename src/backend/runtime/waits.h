@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace anymps::backend {
+namespace anymps::backend::runtime {
 
 class DeviceWork {
  public:
@@ -33,4 +33,4 @@ void note_wait(const char* what);
 void begin_one_wait(const char* name);
 void end_one_wait();
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::runtime

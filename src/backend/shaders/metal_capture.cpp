@@ -1,4 +1,4 @@
-#include "backend/metal_capture.h"
+#include "backend/shaders/metal_capture.h"
 
 #include <c10/util/Exception.h>
 #include <torch/version.h>
@@ -9,29 +9,29 @@
 #include <mutex>
 #include <string_view>
 
-#include "backend/details.h"
-#include "backend/metal_door.h"
-#include "backend/synchronize.h"
+#include "backend/observe/details.h"
+#include "backend/observe/synchronize.h"
+#include "backend/shaders/metal_plugin.h"
 #include "gpu/device.h"
-#include "gpu/fork_generation.h"
-#include "gpu/trace.h"
+#include "gpu/support/fork_generation.h"
+#include "gpu/trace/trace.h"
 
-namespace anymps::backend {
+namespace anymps::backend::shaders {
 namespace {
 
 // Operators that ran on the device since then.
-std::vector<metal::RanOperator> operators_since(std::uint64_t first_event) {
-  std::map<std::string, metal::RanOperator> by_name;
-  if (const gpu::Trace* trace = gpu::Trace::current()) {
-    trace->read(first_event, [&](const gpu::TraceEvent& event) {
-      if (event.kind != gpu::TraceKind::kOperator) return;
-      metal::RanOperator& ran = by_name[std::string(event.name)];
+std::vector<metal::capture::RanOperator> operators_since(std::uint64_t first_event) {
+  std::map<std::string, metal::capture::RanOperator> by_name;
+  if (const gpu::trace::Trace* trace = gpu::trace::Trace::current()) {
+    trace->read(first_event, [&](const gpu::trace::TraceEvent& event) {
+      if (event.kind != gpu::trace::TraceKind::kOperator) return;
+      metal::capture::RanOperator& ran = by_name[std::string(event.name)];
       ran.name = event.name;
       ++ran.count;
       ran.nanoseconds += event.b;
     });
   }
-  std::vector<metal::RanOperator> operators;
+  std::vector<metal::capture::RanOperator> operators;
   for (auto& [name, ran] : by_name) operators.push_back(std::move(ran));
   return operators;
 }
@@ -40,7 +40,7 @@ class Capturing {
  public:
   // One load where nothing is captured. A forked child does not write into its parent's folder.
   bool active() const noexcept {
-    return active_.load(std::memory_order_acquire) && generation_ == gpu::fork_generation();
+    return active_.load(std::memory_order_acquire) && generation_ == gpu::support::fork_generation();
   }
 
   void start(const std::string& name) {
@@ -53,24 +53,24 @@ class Capturing {
                 " error capturing is not enabled: set MTL_CAPTURE_ENABLED=1 before the program starts");
     TORCH_CHECK(!active(), "Failed to start capture of ", folder, " error a capture is already in progress");
     try {
-      capture_ = metal_door().capture(
+      capture_ = metal_plugin().capture(
           folder, {{"device", gpu::device_facts().name}, {"torch", TORCH_VERSION}, {"anymps", ANYMPS_VERSION}});
     } catch (const std::exception& error) {
       TORCH_CHECK(false, "Failed to start capture of ", folder, " error ", error.what());
     }
-    begin_details();
-    const gpu::Trace* trace = gpu::Trace::current();
+    observe::begin_details();
+    const gpu::trace::Trace* trace = gpu::trace::Trace::current();
     first_event_ = trace != nullptr ? trace->written() : 0;
     reachable_.clear();
-    generation_ = gpu::fork_generation();
+    generation_ = gpu::support::fork_generation();
     active_.store(true, std::memory_order_release);
   }
 
   void stop() {
-    const std::shared_ptr<metal::Capture> capture = close();
+    const std::shared_ptr<metal::capture::Capture> capture = close();
     if (!capture) return;
-    const std::vector<metal::RanOperator> operators = operators_since(first_event_);
-    end_details();
+    const std::vector<metal::capture::RanOperator> operators = operators_since(first_event_);
+    observe::end_details();
     try {
       capture->finish(operators);
     } catch (const std::exception& error) {
@@ -80,28 +80,28 @@ class Capturing {
 
   void give_up(const std::exception& error) {
     if (!close()) return;
-    end_details();
+    observe::end_details();
     TORCH_WARN("anymps: the capture ends here, the program goes on: ", error.what());
   }
 
-  std::shared_ptr<metal::Capture> capture() const {
+  std::shared_ptr<metal::capture::Capture> capture() const {
     const std::lock_guard lock(mutex_);
     return capture_;
   }
 
-  void note_reachable(const metal::Memory& memory) {
+  void note_reachable(const metal::capture::Memory& memory) {
     const std::lock_guard lock(mutex_);
     reachable_[memory.base] = memory;
   }
-  std::vector<metal::Memory> reachable() const {
+  std::vector<metal::capture::Memory> reachable() const {
     const std::lock_guard lock(mutex_);
-    std::vector<metal::Memory> all;
+    std::vector<metal::capture::Memory> all;
     for (const auto& [base, memory] : reachable_) all.push_back(memory);
     return all;
   }
 
  private:
-  std::shared_ptr<metal::Capture> close() {
+  std::shared_ptr<metal::capture::Capture> close() {
     const std::lock_guard lock(mutex_);
     active_.store(false, std::memory_order_release);
     return std::exchange(capture_, nullptr);
@@ -111,9 +111,9 @@ class Capturing {
   std::atomic<bool> active_{false};
   std::uint32_t generation_ = 0;
   unsigned count_ = 0;
-  std::shared_ptr<metal::Capture> capture_;
+  std::shared_ptr<metal::capture::Capture> capture_;
   std::uint64_t first_event_ = 0;
-  std::map<std::byte*, metal::Memory> reachable_;
+  std::map<std::byte*, metal::capture::Memory> reachable_;
 };
 
 Capturing& capturing() {
@@ -135,7 +135,7 @@ void start_capture(const std::string& name) { capturing().start(name); }
 void stop_capture() {
   std::exception_ptr left_behind;
   try {
-    synchronize("metal capture");
+    observe::synchronize("metal capture");
   } catch (...) {
     left_behind = std::current_exception();
   }
@@ -143,14 +143,14 @@ void stop_capture() {
   if (left_behind) std::rethrow_exception(left_behind);
 }
 
-void note_reachable(const metal::Memory& memory) { capturing().note_reachable(memory); }
+void note_reachable(const metal::capture::Memory& memory) { capturing().note_reachable(memory); }
 
-CapturedRun::CapturedRun(const PipelineHandle& pipeline, const Encoding& encoding, const metal::Size& threads,
-                         const metal::Size& group)
+CapturedRun::CapturedRun(const PipelineHandle& pipeline, const Encoding& encoding, const metal::pipeline::Size& threads,
+                         const metal::pipeline::Size& group)
     : capture_(capturing().capture()) {
   if (!capture_) return;
-  const metal::Signature& signature = pipeline.pipeline->signature();
-  const std::vector<metal::Memory> reachable = capturing().reachable();
+  const metal::air::Signature& signature = pipeline.pipeline->signature();
+  const std::vector<metal::capture::Memory> reachable = capturing().reachable();
   try {
     number_ = capture_->begun({.library = pipeline.library,
                                .kernel = signature.kernel,
@@ -164,12 +164,12 @@ CapturedRun::CapturedRun(const PipelineHandle& pipeline, const Encoding& encodin
     capturing().give_up(error);
     capture_.reset();
   }
-  began_ns_ = gpu::Trace::now_ns();
+  began_ns_ = gpu::trace::Trace::now_ns();
 }
 
 void CapturedRun::end() {
   if (!capture_) return;
-  const std::uint64_t took_ns = gpu::Trace::now_ns() - began_ns_;
+  const std::uint64_t took_ns = gpu::trace::Trace::now_ns() - began_ns_;
   try {
     capture_->ended(number_, took_ns);
   } catch (const std::exception& error) {
@@ -177,4 +177,4 @@ void CapturedRun::end() {
   }
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::shaders

@@ -1,4 +1,4 @@
-#include "backend/metal_door.h"
+#include "backend/shaders/metal_plugin.h"
 
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 
 #include "gpu/executor.h"
 
-namespace anymps::backend {
+namespace anymps::backend::shaders {
 namespace {
 
 std::atomic<bool> validated{false};
@@ -22,23 +22,23 @@ std::filesystem::path beside_this_library(const char* name) {
   return std::filesystem::path(here.dli_fname).parent_path() / name;
 }
 
-metal::Door& open() {
+metal::Plugin& open() {
   const std::filesystem::path path = beside_this_library("libanymps_metal.so");
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   TORCH_CHECK(library != nullptr, "anymps: shaders need ", path.filename().string(),
               ", which cannot be opened: ", dlerror());
-  auto* open_door = reinterpret_cast<metal::OpenDoor>(dlsym(library, metal::kDoorSymbol));
-  metal::Door* door = open_door != nullptr ? open_door(metal::kDoorVersion) : nullptr;
-  TORCH_CHECK(door != nullptr, "anymps: ", path.filename().string(), " is of another version; install anymps again");
-  door->set_executor(&gpu::executor());
-  return *door;
+  auto* open_plugin = reinterpret_cast<metal::OpenPlugin>(dlsym(library, metal::kPluginSymbol));
+  metal::Plugin* plugin = open_plugin != nullptr ? open_plugin(metal::kPluginVersion) : nullptr;
+  TORCH_CHECK(plugin != nullptr, "anymps: ", path.filename().string(), " is of another version; install anymps again");
+  plugin->set_executor(&gpu::executor());
+  return *plugin;
 }
 
 }  // namespace
 
-metal::Door& metal_door() {
-  static metal::Door& door = open();
-  return door;
+metal::Plugin& metal_plugin() {
+  static metal::Plugin& plugin = open();
+  return plugin;
 }
 
 void validate_launches(bool wanted) { validated.store(wanted); }
@@ -49,4 +49,4 @@ bool validation_is_on() {
   return launches_are_validated() || (variable != nullptr && *variable != '\0' && std::string_view(variable) != "0");
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::shaders

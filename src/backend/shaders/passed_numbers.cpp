@@ -1,4 +1,4 @@
-#include "backend/passed_numbers.h"
+#include "backend/shaders/passed_numbers.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace anymps::backend {
+namespace anymps::backend::shaders {
 namespace {
 
 struct Declared {
@@ -73,9 +73,9 @@ std::string remedy(const Declared& declared, unsigned index) {
 
 }  // namespace
 
-std::string mismatch(const metal::Signature& signature, unsigned index, const PassedNumbers& passed) {
-  const auto argument = std::ranges::find_if(signature.arguments, [&](const metal::Argument& one) {
-    return one.kind == metal::ArgumentKind::kBuffer && one.binding == index;
+std::string mismatch(const metal::air::Signature& signature, unsigned index, const PassedNumbers& passed) {
+  const auto argument = std::ranges::find_if(signature.arguments, [&](const metal::air::Argument& one) {
+    return one.kind == metal::air::ArgumentKind::kBuffer && one.binding == index;
   });
   if (argument == signature.arguments.end()) return {};
   const std::optional<Declared> type = declared(argument->type_name);
@@ -89,4 +89,4 @@ std::string mismatch(const metal::Signature& signature, unsigned index, const Pa
       remedy(*type, index));
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::shaders

@@ -7,7 +7,7 @@
 
 #include "metal/air/signature.h"
 
-namespace anymps::backend {
+namespace anymps::backend::shaders {
 
 enum class NumberKind { kInteger, kFloat, kBfloat };
 
@@ -19,6 +19,6 @@ struct PassedNumbers {
 
 // What is wrong where these are bound to the place `index`, and what to write instead. Empty where nothing is, or where
 // no type of Metal's numbers is declared.
-std::string mismatch(const metal::Signature& signature, unsigned index, const PassedNumbers& passed);
+std::string mismatch(const metal::air::Signature& signature, unsigned index, const PassedNumbers& passed);
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::shaders

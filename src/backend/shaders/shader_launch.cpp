@@ -1,19 +1,19 @@
-#include "backend/shader_launch.h"
+#include "backend/shaders/shader_launch.h"
 
 #include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "backend/details.h"
-#include "backend/memory.h"
-#include "backend/metal_capture.h"
-#include "backend/metal_door.h"
-#include "backend/waits.h"
+#include "backend/observe/details.h"
+#include "backend/runtime/memory.h"
+#include "backend/runtime/waits.h"
+#include "backend/shaders/metal_capture.h"
+#include "backend/shaders/metal_plugin.h"
 #include "gpu/device.h"
-#include "gpu/trace.h"
+#include "gpu/trace/trace.h"
 
-namespace anymps::backend {
+namespace anymps::backend::shaders {
 namespace {
 
 // What a kernel wrote into PyTorch's error buffer is an error that the next synchronisation finds.
@@ -34,7 +34,7 @@ void Encoding::set(unsigned index, void* pointer, std::size_t size) {
   around[index] = {};
 }
 
-void Encoding::set_in_storage(unsigned index, void* pointer, const metal::Memory& storage) {
+void Encoding::set_in_storage(unsigned index, void* pointer, const metal::capture::Memory& storage) {
   const auto before = static_cast<std::size_t>(static_cast<std::byte*>(pointer) - storage.base);
   set(index, pointer, storage.bytes - std::min(before, storage.bytes));
   around[index] = storage;
@@ -52,29 +52,32 @@ std::uint32_t narrowed(std::uint64_t value) {
   return static_cast<std::uint32_t>(value);
 }
 
-const metal::Signature& signature_of(void* state) { return static_cast<PipelineHandle*>(state)->pipeline->signature(); }
+const metal::air::Signature& signature_of(void* state) {
+  return static_cast<PipelineHandle*>(state)->pipeline->signature();
+}
 
-void run(const PipelineHandle& state, Encoding& current, const metal::Size& threads, const metal::Size& group) {
-  metal::Pipeline& pipeline = *state.pipeline;
+void run(const PipelineHandle& state, Encoding& current, const metal::pipeline::Size& threads,
+         const metal::pipeline::Size& group) {
+  metal::pipeline::Pipeline& pipeline = *state.pipeline;
   for (const std::uint32_t count : threads) {
     if (count == 0) return;
   }
   current.launch.validate = launches_are_validated();
-  current.launch.is_device_memory = &in_heap;
+  current.launch.is_device_memory = &runtime::in_heap;
   std::optional<CapturedRun> captured;
   if (is_capturing()) captured.emplace(state, current, threads, group);
-  const std::uint64_t began_ns = gpu::Trace::detailed() ? gpu::Trace::now_ns() : 0;
+  const std::uint64_t began_ns = gpu::trace::Trace::detailed() ? gpu::trace::Trace::now_ns() : 0;
   try {
     pipeline.launch(current.launch, threads, group);
   } catch (const std::exception& error) {
     TORCH_CHECK(false, error.what());
   }
-  DeviceWork::given();
+  runtime::DeviceWork::given();
   if (began_ns != 0) {
-    note_shader(pipeline.signature().kernel, std::uint64_t{threads[0]} * threads[1] * threads[2], began_ns);
+    observe::note_shader(pipeline.signature().kernel, std::uint64_t{threads[0]} * threads[1] * threads[2], began_ns);
   }
   if (captured) captured->end();
   if (current.errors) report_errors(*current.errors);
 }
 
-}  // namespace anymps::backend
+}  // namespace anymps::backend::shaders

@@ -14,11 +14,11 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/metal_capture.h"
-#include "backend/metal_door.h"
-#include "backend/shader_launch.h"
+#include "backend/shaders/metal_capture.h"
+#include "backend/shaders/metal_plugin.h"
+#include "backend/shaders/shader_launch.h"
 
-namespace anymps::backend {
+namespace anymps::backend::shaders {
 namespace {
 
 PipelineHandle* handle(MTLComputePipelineState_t state) { return static_cast<PipelineHandle*>(state); }
@@ -31,7 +31,7 @@ void release(PipelineHandle* state) {
 
 MTLLibrary_t load(std::span<const std::byte> bytes, const std::string& otherwise) {
   try {
-    return new LibraryHandle{metal_door().load(bytes)};
+    return new LibraryHandle{metal_plugin().load(bytes)};
   } catch (const std::exception& error) {
     TORCH_CHECK(false, otherwise, error.what());
   }
@@ -53,11 +53,11 @@ metal::frontend::SourceOptions source_options() {
 }
 
 }  // namespace
-}  // namespace anymps::backend
+}  // namespace anymps::backend::shaders
 
 namespace at::native::mps {
 
-using namespace anymps::backend;  // NOLINT(google-build-using-namespace): the definitions below belong to both
+using namespace anymps::backend::shaders;  // NOLINT(google-build-using-namespace): the definitions below belong to both
 
 void* get_tensor_gpu_address(const at::TensorBase& tensor) {
   if (is_capturing()) note_reachable(storage_of(tensor));
@@ -77,7 +77,9 @@ MetalKernelFunction::~MetalKernelFunction() {
 uint64_t MetalKernelFunction::getMaxThreadsPerThreadgroup() const {
   return handle(cps)->pipeline->max_threads_per_threadgroup();
 }
-uint64_t MetalKernelFunction::getThreadExecutionWidth() const { return anymps::metal::Pipeline::kThreadExecutionWidth; }
+uint64_t MetalKernelFunction::getThreadExecutionWidth() const {
+  return anymps::metal::pipeline::Pipeline::kThreadExecutionWidth;
+}
 uint64_t MetalKernelFunction::getStaticThreadGroupMemoryLength() const {
   return handle(cps)->pipeline->static_threadgroup_bytes();
 }
@@ -131,8 +133,8 @@ void MetalKernelFunction::dispatch(c10::ArrayRef<uint64_t> length, c10::Optional
   TORCH_CHECK(!group_size.has_value() || group_size->size() == length.size(),
               "size and group_size must have same number of dimensions");
   const uint64_t most = getMaxThreadsPerThreadgroup();
-  anymps::metal::Size threads = {1, 1, 1};
-  anymps::metal::Size group = {narrowed(most), 1, 1};
+  anymps::metal::pipeline::Size threads = {1, 1, 1};
+  anymps::metal::pipeline::Size group = {narrowed(most), 1, 1};
   uint64_t size = group_size.has_value() ? 1 : most;
   for (std::size_t i = 0; i < length.size(); ++i) {
     threads[i] = narrowed(length[i]);
@@ -197,7 +199,7 @@ MTLLibrary_t MetalShaderLibrary::getLibrary(const std::initializer_list<std::str
 
 MTLLibrary_t MetalShaderLibrary::compileLibrary(const std::string& source) {
   try {
-    library = new LibraryHandle{metal_door().compile(source, source_options())};
+    library = new LibraryHandle{metal_plugin().compile(source, source_options())};
   } catch (const anymps::metal::frontend::CompileError& error) {
     C10_THROW_ERROR(SyntaxError, error.what());
   } catch (const std::exception& error) {

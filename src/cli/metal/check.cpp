@@ -1,5 +1,5 @@
 // `anymps metal check`: for CI.
-#include "lab/metal_check.h"
+#include "lab/metallib/check.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/metal_verbs.h"
-#include "lab/safe_text.h"
+#include "cli/metal/verbs.h"
+#include "lab/base/safe_text.h"
 
-namespace anymps::cli {
+namespace anymps::cli::metal {
 namespace {
 
 struct MetalCheckOptions {
@@ -26,8 +26,8 @@ int check_libraries(const MetalCheckOptions& options) {
   nlohmann::json files = nlohmann::json::array();
   for (const std::string& file : options.files) {
     const ProgressLine line;
-    const lab::MetalCheck found = lab::check_metal(file, options.source.words(),
-                                                   [&line](std::size_t done, std::size_t of) { line.show(done, of); });
+    const lab::metallib::MetalCheck found = lab::metallib::check_metal(
+        file, options.source.words(), [&line](std::size_t done, std::size_t of) { line.show(done, of); });
     line.clear();
     if (found.problem) {
       const int refusal = complain(*found.problem);
@@ -36,8 +36,8 @@ int check_libraries(const MetalCheckOptions& options) {
       continue;
     }
     print_messages(found.compiler_warnings);
-    if (!options.json) lab::print_screen(stdout, lab::to_text(found));
-    files.push_back(lab::to_json(found));
+    if (!options.json) lab::base::print_screen(stdout, lab::metallib::to_text(found));
+    files.push_back(lab::metallib::to_json(found));
     if (found.errors != 0) status = std::max(status, kFound);
     if (found.refusals != 0) status = kRefused;
     if (found.interrupted) {
@@ -66,7 +66,7 @@ Examples:
 
 }  // namespace
 
-void add_metal_check(CLI::App& metal, Action& chosen) {
+void add_metal_check(CLI::App& metal, options::Action& chosen) {
   auto options = std::make_shared<MetalCheckOptions>();
   CLI::App* verb = metal.add_subcommand("check", "Say what is wrong with kernels; for CI");
   verb->footer(kMetalCheckHelp);
@@ -76,4 +76,4 @@ void add_metal_check(CLI::App& metal, Action& chosen) {
   verb->callback([options, &chosen] { chosen = [options](const auto&) { return check_libraries(*options); }; });
 }
 
-}  // namespace anymps::cli
+}  // namespace anymps::cli::metal

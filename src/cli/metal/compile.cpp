@@ -11,14 +11,14 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/metal_verbs.h"
-#include "gpu/whole_file.h"
-#include "lab/counted.h"
-#include "lab/metal_library_file.h"
-#include "lab/metal_screen.h"
-#include "lab/safe_text.h"
+#include "cli/metal/verbs.h"
+#include "gpu/support/whole_file.h"
+#include "lab/base/counted.h"
+#include "lab/base/safe_text.h"
+#include "lab/metallib/library_file.h"
+#include "lab/metallib/screen.h"
 
-namespace anymps::cli {
+namespace anymps::cli::metal {
 namespace {
 
 struct CompileOptions {
@@ -34,12 +34,13 @@ int compile(const CompileOptions& options) {
   if (file.extension() != ".metal") {
     return complain({.text = options.file + ": a file of Metal source ends in .metal", .refused = true});
   }
-  const lab::MetalAnswer answer = lab::ask_metal(lab::metal_request("compile", options.source.words(), {options.file}));
+  const lab::metallib::MetalAnswer answer =
+      lab::metallib::ask_metal(lab::metallib::metal_request("compile", options.source.words(), {options.file}));
   if (!answer.answered) return complain(answer);
   if (const auto problem = write_answer(out, answer.files)) return *problem;
   const auto compiled = nlohmann::json::parse(answer.text);
   print_messages(compiled.at("warnings").get<std::string>());
-  fmt::print("{}: {}, {} bytes\n", out, lab::counted(compiled.at("kernels").size(), "kernel"),
+  fmt::print("{}: {}, {} bytes\n", out, lab::base::counted(compiled.at("kernels").size(), "kernel"),
              compiled.at("bytes").get<std::size_t>());
   return 0;
 }
@@ -48,7 +49,7 @@ int compile(const CompileOptions& options) {
 
 std::optional<int> write_answer(const std::string& file, std::string_view bytes) {
   try {
-    gpu::write_whole(file, bytes);
+    gpu::support::write_whole(file, bytes);
   } catch (const std::runtime_error&) {
     return complain({.text = file + ": cannot be written", .refused = true});
   }
@@ -72,11 +73,11 @@ void add_source_flags(CLI::App& verb, SourceFlags& flags) {
 }
 
 void print_messages(const std::string& messages) {
-  lab::print_screen(stderr, messages);
-  if (!messages.empty() && messages.back() != '\n') lab::print_screen(stderr, "\n");
+  lab::base::print_screen(stderr, messages);
+  if (!messages.empty() && messages.back() != '\n') lab::base::print_screen(stderr, "\n");
 }
 
-void add_metal_compile(CLI::App& metal, Action& chosen) {
+void add_metal_compile(CLI::App& metal, options::Action& chosen) {
   auto options = std::make_shared<CompileOptions>();
   CLI::App* verb = metal.add_subcommand("compile", "Compile Metal source into a library");
   verb->footer(R"text(Examples:
@@ -91,4 +92,4 @@ void add_metal_compile(CLI::App& metal, Action& chosen) {
   verb->callback([options, &chosen] { chosen = [options](const auto&) { return compile(*options); }; });
 }
 
-}  // namespace anymps::cli
+}  // namespace anymps::cli::metal

@@ -10,16 +10,16 @@
 #include <thread>
 #include <vector>
 
-#include "cli/metal_verbs.h"
-#include "gpu/whole_number.h"
-#include "lab/log.h"
-#include "lab/metal_library_file.h"
-#include "lab/metal_screen.h"
-#include "lab/metal_verify.h"
-#include "lab/safe_text.h"
-#include "lab/terminal.h"
+#include "cli/metal/verbs.h"
+#include "gpu/support/whole_number.h"
+#include "lab/base/log.h"
+#include "lab/base/safe_text.h"
+#include "lab/base/terminal.h"
+#include "lab/metallib/library_file.h"
+#include "lab/metallib/screen.h"
+#include "lab/metallib/verify.h"
 
-namespace anymps::cli {
+namespace anymps::cli::metal {
 namespace {
 
 struct MetalOptions {
@@ -36,26 +36,27 @@ struct MetalOptions {
 int list_functions(const MetalOptions& options) {
   std::vector<std::string> words = {options.file};
   words.insert(words.end(), options.kernels.begin(), options.kernels.end());
-  const lab::MetalAnswer answer = lab::ask_metal(lab::metal_request("list", options.source.words(), words));
+  const lab::metallib::MetalAnswer answer =
+      lab::metallib::ask_metal(lab::metallib::metal_request("list", options.source.words(), words));
   if (!answer.answered) return complain(answer);
   const auto library = nlohmann::json::parse(answer.text);
   if (options.json) {
-    lab::print_text(stdout, library.dump(2) + "\n");
+    lab::base::print_text(stdout, library.dump(2) + "\n");
   } else {
-    lab::print_screen(stdout, lab::metal_screen(library, lab::Terminal::behind(STDOUT_FILENO)));
+    lab::base::print_screen(stdout, lab::metallib::metal_screen(library, lab::base::Terminal::behind(STDOUT_FILENO)));
   }
   std::size_t refused = 0;
   for (const auto& function : library.at("functions")) refused += function.contains("error") ? 1 : 0;
   if (refused == 0) return 0;
-  lab::log().error("{} of {} functions are refused", refused, library.at("functions").size());
+  lab::base::log().error("{} of {} functions are refused", refused, library.at("functions").size());
   return kRefused;
 }
 
 int disassemble(const MetalOptions& options) {
-  const lab::MetalAnswer answer =
-      lab::ask_metal(lab::metal_request("disasm", options.source.words(), {options.file, options.kernel}));
+  const lab::metallib::MetalAnswer answer = lab::metallib::ask_metal(
+      lab::metallib::metal_request("disasm", options.source.words(), {options.file, options.kernel}));
   if (!answer.answered) return complain(answer);
-  lab::print_screen(stdout, answer.text);
+  lab::base::print_screen(stdout, answer.text);
   return 0;
 }
 
@@ -68,8 +69,8 @@ struct KernelShare {
 std::optional<KernelShare> kernel_share(const std::string& text) {
   const std::size_t slash = text.find('/');
   const bool whole = slash == std::string::npos;
-  const auto first = gpu::whole_number<std::size_t>(whole ? "1" : text.substr(0, slash));
-  const auto step = gpu::whole_number<std::size_t>(whole ? text : text.substr(slash + 1));
+  const auto first = gpu::support::whole_number<std::size_t>(whole ? "1" : text.substr(0, slash));
+  const auto step = gpu::support::whole_number<std::size_t>(whole ? text : text.substr(slash + 1));
   if (!first || !step || *first < 1 || *first > *step) return std::nullopt;
   return KernelShare{.from = *first - 1, .step = *step};
 }
@@ -77,24 +78,24 @@ std::optional<KernelShare> kernel_share(const std::string& text) {
 int verify_library(const MetalOptions& options) {
   const auto share = kernel_share(options.sample);
   if (!share) {
-    lab::log().error("--sample takes a share such as 1/10, not {}", options.sample);
-    return kUsageError;
+    lab::base::log().error("--sample takes a share such as 1/10, not {}", options.sample);
+    return options::kUsageError;
   }
   const ProgressLine line;
-  const lab::MetalVerification found =
-      lab::verify_metal(options.file,
-                        {.flags = options.source.words(),
-                         .step = share->step,
-                         .from = share->from,
-                         .jobs = options.jobs,
-                         .simd = options.simd},
-                        [&line](std::size_t done, std::size_t of) { line.show(done, of); });
+  const lab::metallib::MetalVerification found =
+      lab::metallib::verify_metal(options.file,
+                                  {.flags = options.source.words(),
+                                   .step = share->step,
+                                   .from = share->from,
+                                   .jobs = options.jobs,
+                                   .simd = options.simd},
+                                  [&line](std::size_t done, std::size_t of) { line.show(done, of); });
   line.clear();
   if (found.problem) return complain(*found.problem);
   if (options.json) {
-    lab::print_text(stdout, lab::to_json(found).dump(2) + "\n");
+    lab::base::print_text(stdout, lab::metallib::to_json(found).dump(2) + "\n");
   } else {
-    lab::print_screen(stdout, lab::to_text(found));
+    lab::base::print_screen(stdout, lab::metallib::to_text(found));
   }
   if (found.interrupted) return kInterrupted;
   return found.refusals.empty() ? 0 : kRefused;
@@ -102,11 +103,11 @@ int verify_library(const MetalOptions& options) {
 
 }  // namespace
 
-int complain(const lab::MetalAnswer& answer) {
+int complain(const lab::metallib::MetalAnswer& answer) {
   if (answer.of_compiler) {
     print_messages(answer.text);
   } else {
-    lab::log().error(lab::on_one_line(answer.text));
+    lab::base::log().error(lab::base::on_one_line(answer.text));
   }
   if (answer.interrupted) return kInterrupted;
   return answer.refused ? kRefused : 1;
@@ -122,7 +123,7 @@ void ProgressLine::clear() const {
   if (live_) fmt::print(stderr, "\r\033[K");
 }
 
-void add_metal(CLI::App& app, Action& chosen) {
+void add_metal(CLI::App& app, options::Action& chosen) {
   auto options = std::make_shared<MetalOptions>();
   CLI::App* verb = app.add_subcommand("metal", "Look into a Metal library, or try its kernels");
   verb->require_subcommand(1);
@@ -130,6 +131,7 @@ void add_metal(CLI::App& app, Action& chosen) {
   anymps metal list kernels.metallib                  every function: arguments, constants, memory, limits
   anymps metal list --json kernels.metallib add_f32   one of them, for a program
   anymps metal disasm kernels.metallib add_f32        its LLVM IR
+  anymps metal lower kernels.metallib add_f32         what the compiler makes of it, pass by pass
   anymps metal verify kernels.metallib --sample 1/10  compile every tenth kernel: by which route, or why not
   anymps metal compile kernels.metal                  make a library of Metal source; the other verbs take it too
   anymps metal run kernels.metal scale --threads 8 --arg iota:8 --arg 2.5
@@ -158,9 +160,10 @@ void add_metal(CLI::App& app, Action& chosen) {
   add("disasm", "Print the LLVM IR of a function", disassemble)
       ->add_option("KERNEL", options->kernel, "Its name")
       ->required();
+  add_metal_lower(*verb, chosen);
   add_metal_compile(*verb, chosen);
   add_metal_run(*verb, chosen);
   add_metal_check(*verb, chosen);
 }
 
-}  // namespace anymps::cli
+}  // namespace anymps::cli::metal

@@ -6,42 +6,41 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/metal_verbs.h"
-#include "cli/verbs.h"
-#include "lab/capture_replay.h"
-#include "lab/safe_text.h"
+#include "cli/metal/verbs.h"
+#include "lab/base/safe_text.h"
+#include "lab/metallib/capture_replay.h"
 
-namespace anymps::cli {
+namespace anymps::cli::metal {
 namespace {
 
 struct ReplayOptions {
-  lab::ReplayRequest request;
+  lab::metallib::ReplayRequest request;
   bool list = false;
   bool json = false;
 };
 
 int list_launches(const ReplayOptions& options) {
-  const lab::MetalAnswer answer = lab::ask_metal({"capture", options.request.folder});
+  const lab::metallib::MetalAnswer answer = lab::metallib::ask_metal({"capture", options.request.folder});
   if (!answer.answered) return complain(answer);
   const auto capture = nlohmann::json::parse(answer.text);
   if (options.json) {
-    lab::print_text(stdout, capture.dump(2) + "\n");
+    lab::base::print_text(stdout, capture.dump(2) + "\n");
   } else {
-    lab::print_screen(stdout, lab::capture_screen(capture));
+    lab::base::print_screen(stdout, lab::metallib::capture_screen(capture));
   }
   return 0;
 }
 
 int replay(const ReplayOptions& options) {
   const ProgressLine line;
-  const lab::CaptureReplay found =
-      lab::replay_capture(options.request, [&line](std::size_t done, std::size_t of) { line.show(done, of); });
+  const lab::metallib::CaptureReplay found = lab::metallib::replay_capture(
+      options.request, [&line](std::size_t done, std::size_t of) { line.show(done, of); });
   line.clear();
   if (found.problem) return complain(*found.problem);
   if (options.json) {
-    lab::print_text(stdout, lab::to_json(found).dump(2) + "\n");
+    lab::base::print_text(stdout, lab::metallib::to_json(found).dump(2) + "\n");
   } else {
-    lab::print_screen(stdout, lab::to_text(found));
+    lab::base::print_screen(stdout, lab::metallib::to_text(found));
   }
   if (found.interrupted) return kInterrupted;
   if (found.refusals != 0) return kRefused;
@@ -63,7 +62,7 @@ Examples:
 
 }  // namespace
 
-void add_replay(CLI::App& app, Action& chosen) {
+void add_replay(CLI::App& app, options::Action& chosen) {
   auto options = std::make_shared<ReplayOptions>();
   CLI::App* verb = app.add_subcommand("replay", "Run the Metal launches of a capture again, and compare");
   verb->footer(kReplayHelp);
@@ -85,4 +84,4 @@ void add_replay(CLI::App& app, Action& chosen) {
   });
 }
 
-}  // namespace anymps::cli
+}  // namespace anymps::cli::metal

@@ -11,15 +11,15 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/metal_verbs.h"
-#include "gpu/whole_number.h"
-#include "lab/json_text.h"
-#include "lab/metal_library_file.h"
-#include "lab/metal_run_screen.h"
-#include "lab/safe_text.h"
-#include "lab/terminal.h"
+#include "cli/metal/verbs.h"
+#include "gpu/support/whole_number.h"
+#include "lab/base/json_text.h"
+#include "lab/base/safe_text.h"
+#include "lab/base/terminal.h"
+#include "lab/metallib/library_file.h"
+#include "lab/metallib/run_screen.h"
 
-namespace anymps::cli {
+namespace anymps::cli::metal {
 namespace {
 
 struct MetalRunOptions {
@@ -39,8 +39,8 @@ struct MetalRunOptions {
 };
 
 std::vector<std::string> request_of(const MetalRunOptions& options) {
-  std::vector<std::string> request =
-      lab::metal_request("run", options.source.words(), {options.file, options.kernel, "threads=" + options.threads});
+  std::vector<std::string> request = lab::metallib::metal_request(
+      "run", options.source.words(), {options.file, options.kernel, "threads=" + options.threads});
   const auto add = [&](const std::string& key, const std::vector<std::string>& values) {
     for (const std::string& value : values) request.push_back(fmt::format("{}={}", key, value));
   };
@@ -60,7 +60,8 @@ std::string file_for(const MetalRunOptions& options, unsigned binding) {
   std::string file;
   for (const std::string& output : options.outputs) {
     const std::size_t equals = output.find('=');
-    if (equals == std::string::npos || gpu::whole_number<unsigned>(output.substr(0, equals)) != binding) continue;
+    if (equals == std::string::npos || gpu::support::whole_number<unsigned>(output.substr(0, equals)) != binding)
+      continue;
     file = output.substr(equals + 1);
   }
   return file;
@@ -84,14 +85,14 @@ std::optional<int> write_outputs(const MetalRunOptions& options, nlohmann::json&
 }
 
 int run_kernel(const MetalRunOptions& options) {
-  const lab::MetalAnswer answer = lab::ask_metal(request_of(options));
+  const lab::metallib::MetalAnswer answer = lab::metallib::ask_metal(request_of(options));
   if (!answer.answered) return complain(answer);
   auto found = nlohmann::json::parse(answer.text);
   if (const auto problem = write_outputs(options, found, answer.files)) return *problem;
   if (options.json) {
-    lab::print_text(stdout, lab::json_pages(found));
+    lab::base::print_text(stdout, lab::base::json_pages(found));
   } else {
-    lab::print_screen(stdout, lab::metal_run_screen(found, lab::Terminal::behind(STDOUT_FILENO)));
+    lab::base::print_screen(stdout, lab::metallib::metal_run_screen(found, lab::base::Terminal::behind(STDOUT_FILENO)));
   }
   return found.at("reports").empty() ? 0 : kFound;
 }
@@ -117,7 +118,7 @@ Examples:
 
 }  // namespace
 
-void add_metal_run(CLI::App& metal, Action& chosen) {
+void add_metal_run(CLI::App& metal, options::Action& chosen) {
   auto options = std::make_shared<MetalRunOptions>();
   CLI::App* verb = metal.add_subcommand("run", "Launch a kernel and show what it wrote");
   verb->footer(kMetalRunHelp);
@@ -143,4 +144,4 @@ void add_metal_run(CLI::App& metal, Action& chosen) {
   verb->callback([options, &chosen] { chosen = [options](const auto&) { return run_kernel(*options); }; });
 }
 
-}  // namespace anymps::cli
+}  // namespace anymps::cli::metal

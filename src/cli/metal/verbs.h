@@ -7,17 +7,21 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/verbs.h"
-#include "lab/metal_reader.h"
+#include "cli/options/verb.h"
+#include "lab/metallib/reader.h"
 
-namespace anymps::cli {
+namespace CLI {
+class App;
+}
+
+namespace anymps::cli::metal {
 
 constexpr int kFound = 1;    // something that the verb looks for
 constexpr int kRefused = 2;  // a file
 constexpr int kInterrupted = 130;
 
 // Why there is no answer, on standard error; the status to end with.
-int complain(const lab::MetalAnswer& answer);
+int complain(const lab::metallib::MetalAnswer& answer);
 
 // Of a verb that takes long, on a terminal.
 class ProgressLine {
@@ -46,8 +50,11 @@ void print_messages(const std::string& messages);
 // Writes what a child handed over. Where it cannot be written, says so; the status to end with.
 std::optional<int> write_answer(const std::string& file, std::string_view bytes);
 
-void add_metal_compile(CLI::App& metal, Action& chosen);
-void add_metal_run(CLI::App& metal, Action& chosen);
-void add_metal_check(CLI::App& metal, Action& chosen);
+void add_metal(CLI::App& app, options::Action& chosen);
+void add_replay(CLI::App& app, options::Action& chosen);
+void add_metal_lower(CLI::App& metal, options::Action& chosen);
+void add_metal_compile(CLI::App& metal, options::Action& chosen);
+void add_metal_run(CLI::App& metal, options::Action& chosen);
+void add_metal_check(CLI::App& metal, options::Action& chosen);
 
-}  // namespace anymps::cli
+}  // namespace anymps::cli::metal

@@ -1,4 +1,4 @@
-#include "cli/command_line.h"
+#include "cli/options/command_line.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -7,9 +7,9 @@
 #include <system_error>
 #include <utility>
 
-#include "gpu/edit_distance.h"
+#include "gpu/support/edit_distance.h"
 
-namespace anymps::cli {
+namespace anymps::cli::options {
 namespace {
 
 // The verb that the leading words name, and how many of them they are.
@@ -36,7 +36,7 @@ std::string nearest_option(const CLI::App& verb, const std::string& given) {
   std::size_t fewest = name.size() / 2 + 1;
   for (const CLI::Option* option : verb.get_options()) {
     for (const std::string& known : option->get_lnames()) {
-      const std::size_t edits = gpu::edits_between(name, "--" + known);
+      const std::size_t edits = gpu::support::edits_between(name, "--" + known);
       if (edits >= fewest) continue;
       fewest = edits;
       nearest = "--" + known;
@@ -95,9 +95,9 @@ std::optional<std::string> unknown_verb(const CLI::App& app, const std::vector<s
   }
   if (depth == 0 && given.ends_with(".py")) return "to run a script: anymps run " + given;
   const auto nearest = std::ranges::min_element(
-      choices, {}, [&given](const CLI::App* choice) { return gpu::edits_between(given, choice->get_name()); });
+      choices, {}, [&given](const CLI::App* choice) { return gpu::support::edits_between(given, choice->get_name()); });
   return "`" + before + "` has no `" + given + "`; the nearest is `" + (*nearest)->get_name() + "` (see " + before +
          " --help)";
 }
 
-}  // namespace anymps::cli
+}  // namespace anymps::cli::options

@@ -10,7 +10,7 @@ namespace CLI {
 class App;
 }
 
-namespace anymps::cli {
+namespace anymps::cli::options {
 
 struct CommandLine {
   std::vector<std::string> own;      // for the option parser
@@ -30,4 +30,4 @@ std::optional<std::string> unknown_verb(const CLI::App& app, const std::vector<s
 // What is wrong with an option that the verb of these words does not have, and which it has that looks like it.
 std::string unknown_option(const CLI::App& app, const std::vector<std::string>& words, const std::string& given);
 
-}  // namespace anymps::cli
+}  // namespace anymps::cli::options

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace anymps::cli {
+namespace anymps::cli::options {
 
 // What stands for the option's value. The parser appends the names of checks, behind a colon: those are its own.
 inline std::string value_name(const CLI::Option& option) {
@@ -39,4 +39,4 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-}  // namespace anymps::cli
+}  // namespace anymps::cli::options

@@ -1,15 +1,15 @@
-#include "cli/mac_choice.h"
+#include "cli/options/mac_options.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 
-#include "gpu/operator_history.h"
-#include "lab/coverage_screen.h"
-#include "lab/log.h"
+#include "gpu/history/operator_history.h"
+#include "lab/base/log.h"
+#include "lab/coverage/screen.h"
 
-namespace anymps::cli {
+namespace anymps::cli::options {
 namespace {
 
 std::string or_variable(const std::string& given, const char* name) {
@@ -19,8 +19,8 @@ std::string or_variable(const std::string& given, const char* name) {
 }
 
 unsigned newest_known_macos() {
-  unsigned newest = gpu::kDefaultMacos.major;
-  for (const gpu::MacProfile& mac : gpu::all_macs()) {
+  unsigned newest = gpu::history::kDefaultMacos.major;
+  for (const gpu::history::MacProfile& mac : gpu::history::all_macs()) {
     newest = std::max(newest, static_cast<unsigned>(mac.newest_macos.value));
   }
   return newest;
@@ -50,24 +50,26 @@ void MacChoice::add_platform(CLI::App& verb) {
       ->check(CLI::IsMember({"mac", "linux"}).description(""));
 }
 
-std::optional<gpu::ChosenMac> MacChoice::resolve() const {
-  if (const std::string asked = or_variable(torch, "ANYMPS_AS_TORCH"); !asked.empty() && !gpu::torch_release(asked)) {
-    lab::log().error("no release of PyTorch `{}` is known; there are {}", asked, lab::known_releases());
+std::optional<gpu::history::ChosenMac> MacChoice::resolve() const {
+  if (const std::string asked = or_variable(torch, "ANYMPS_AS_TORCH");
+      !asked.empty() && !gpu::history::torch_release(asked)) {
+    lab::base::log().error("no release of PyTorch `{}` is known; there are {}", asked, lab::coverage::known_releases());
     return std::nullopt;
   }
   try {
-    const gpu::ChosenMac chosen = gpu::choose_mac(or_variable(mac, "ANYMPS_MAC"), or_variable(macos, "ANYMPS_MACOS"));
+    const gpu::history::ChosenMac chosen =
+        gpu::history::choose_mac(or_variable(mac, "ANYMPS_MAC"), or_variable(macos, "ANYMPS_MACOS"));
     if (chosen.mac && chosen.macos.major < static_cast<unsigned>(chosen.mac->first_macos.value)) {
-      lab::log().warn("{} is not known to have run macOS {} (from {} on); going on with its figures", chosen.mac->name,
-                      chosen.macos.text(), chosen.mac->first_macos.value);
+      lab::base::log().warn("{} is not known to have run macOS {} (from {} on); going on with its figures",
+                            chosen.mac->name, chosen.macos.text(), chosen.mac->first_macos.value);
     }
     if (const unsigned newest = newest_known_macos(); chosen.macos.major > newest) {
-      lab::log().warn("macOS {} is not known here; the newest is {}, and its figures are used", chosen.macos.text(),
-                      newest);
+      lab::base::log().warn("macOS {} is not known here; the newest is {}, and its figures are used",
+                            chosen.macos.text(), newest);
     }
     return chosen;
   } catch (const std::invalid_argument& error) {
-    lab::log().error(error.what());
+    lab::base::log().error(error.what());
     return std::nullopt;
   }
 }
@@ -79,4 +81,4 @@ void MacChoice::put_into(std::map<std::string, std::string>& environment) const 
   if (!platform.empty()) environment["ANYMPS_PLATFORM"] = platform;
 }
 
-}  // namespace anymps::cli
+}  // namespace anymps::cli::options

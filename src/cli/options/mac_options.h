@@ -5,13 +5,13 @@
 #include <optional>
 #include <string>
 
-#include "gpu/mac_profile.h"
+#include "gpu/history/mac_profile.h"
 
 namespace CLI {
 class App;
 }
 
-namespace anymps::cli {
+namespace anymps::cli::options {
 
 struct MacChoice {
   std::string mac;
@@ -26,9 +26,9 @@ struct MacChoice {
 
   // What was chosen here, else in the environment. Nothing after one line about a name or a version that does not
   // exist: the verb ends with kUsageError, before it starts anything.
-  std::optional<gpu::ChosenMac> resolve() const;
+  std::optional<gpu::history::ChosenMac> resolve() const;
 
   void put_into(std::map<std::string, std::string>& environment) const;
 };
 
-}  // namespace anymps::cli
+}  // namespace anymps::cli::options

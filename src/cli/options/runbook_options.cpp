@@ -1,4 +1,4 @@
-#include "cli/lab_verb.h"
+#include "cli/options/runbook_options.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,21 +7,22 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "cli/traced_run.h"
-#include "cli/verbs.h"
-#include "lab/json_text.h"
-#include "lab/log.h"
-#include "lab/safe_text.h"
+#include "cli/options/traced_run.h"
+#include "cli/options/verb.h"
+#include "lab/base/json_text.h"
+#include "lab/base/log.h"
+#include "lab/base/safe_text.h"
+#include "lab/host/child.h"
 
-namespace anymps::cli {
+namespace anymps::cli::options {
 
-void add_reading_options(CLI::App& verb, lab::SessionOptions& options) {
+void add_reading_options(CLI::App& verb, lab::runbook::trial::SessionOptions& options) {
   verb.add_flag("--json", options.json, "Print one JSON document, and nothing else, on standard output");
   verb.add_option("--logbook", options.logbook, "The logbook (default: $ANYMPS_LOGBOOK, else one for this user)")
       ->type_name("FILE");
 }
 
-void add_session_options(CLI::App& verb, lab::SessionOptions& options) {
+void add_session_options(CLI::App& verb, lab::runbook::trial::SessionOptions& options) {
   add_reading_options(verb, options);
   verb.add_flag("--fresh", options.fresh, "Begin anew where the same command was interrupted before");
   verb.add_flag("--quiet", options.quiet, "Show no progress");
@@ -34,11 +35,11 @@ void add_session_options(CLI::App& verb, lab::SessionOptions& options) {
   verb.add_option("--owner", options.owner, "Who answers for this command")->type_name("NAME");
 }
 
-int conclude(const lab::SessionOptions& options, const nlohmann::json& document, const Screen& screen) {
+int conclude(const lab::runbook::trial::SessionOptions& options, const nlohmann::json& document, const Screen& screen) {
   if (options.json) {
-    lab::print_text(stdout, lab::json_pages(document));
+    lab::base::print_text(stdout, lab::base::json_pages(document));
   } else {
-    lab::print_screen(stdout, screen(document, lab::Terminal::behind(STDOUT_FILENO)));
+    lab::base::print_screen(stdout, screen(document, lab::base::Terminal::behind(STDOUT_FILENO)));
   }
   return document.value("status", kUsageError);
 }
@@ -46,14 +47,14 @@ int conclude(const lab::SessionOptions& options, const nlohmann::json& document,
 int guarded(const std::function<int()>& command) {
   try {
     return command();
-  } catch (const lab::Interrupted&) {
-    lab::log().warn("interrupted; what was finished is in the logbook, and the same command goes on from there");
+  } catch (const lab::host::Interrupted&) {
+    lab::base::log().warn("interrupted; what was finished is in the logbook, and the same command goes on from there");
   } catch (const AlreadyTold&) {
     return kUsageError;
   } catch (const std::exception& error) {
-    lab::log().error(error.what());
+    lab::base::log().error(error.what());
   }
   return kUsageError;
 }
 
-}  // namespace anymps::cli
+}  // namespace anymps::cli::options

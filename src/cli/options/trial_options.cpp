@@ -1,4 +1,4 @@
-#include "cli/trial_options.h"
+#include "cli/options/trial_options.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "cli/lab_verb.h"
-#include "lab/python.h"
+#include "cli/options/runbook_options.h"
+#include "lab/host/python.h"
 
-namespace anymps::cli {
+namespace anymps::cli::options {
 
 void TrialOptions::add_to(CLI::App& verb) {
   choice.add_mac(verb);
@@ -22,17 +22,18 @@ void TrialOptions::add_to(CLI::App& verb) {
   verb.add_flag("--show-output", show_output, "Show the end of what the script printed");
 }
 
-lab::TrialSettings TrialOptions::settings(const char* verb, const std::vector<std::string>& command) const {
+lab::runbook::trial::TrialSettings TrialOptions::settings(const char* verb,
+                                                          const std::vector<std::string>& command) const {
   if (command.empty()) {
     throw std::runtime_error(
         fmt::format("nothing to run; for example: anymps {0} -- python train.py (see anymps {0} --help)", verb));
   }
   const auto chosen = choice.resolve();
   if (!chosen) throw AlreadyTold();
-  lab::TrialSettings settings;
+  lab::runbook::trial::TrialSettings settings;
   settings.mac = chosen->mac;
   settings.macos = chosen->macos;
-  settings.command = lab::with_python(command);
+  settings.command = lab::host::with_python(command);
   choice.put_into(settings.environment);
   if (fallback) settings.environment["PYTORCH_ENABLE_MPS_FALLBACK"] = "1";
   settings.hang_seconds = hang_after;
@@ -44,4 +45,4 @@ nlohmann::json TrialOptions::key() const {
   return {{"mac", choice.mac}, {"macos", choice.macos}, {"as_torch", choice.torch}, {"fallback", fallback}};
 }
 
-}  // namespace anymps::cli
+}  // namespace anymps::cli::options

@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/mac_choice.h"
-#include "lab/runbook/trial.h"
+#include "cli/options/mac_options.h"
+#include "lab/runbook/trial/trial.h"
 
 namespace CLI {
 class App;
 }
 
-namespace anymps::cli {
+namespace anymps::cli::options {
 
 struct TrialOptions {
   MacChoice choice;
@@ -21,9 +21,9 @@ struct TrialOptions {
 
   void add_to(CLI::App& verb);
   // Throws std::runtime_error where there is no command, and AlreadyTold where there is no such Mac.
-  lab::TrialSettings settings(const char* verb, const std::vector<std::string>& command) const;
+  lab::runbook::trial::TrialSettings settings(const char* verb, const std::vector<std::string>& command) const;
   // What distinguishes two calls of the same command.
   nlohmann::json key() const;
 };
 
-}  // namespace anymps::cli
+}  // namespace anymps::cli::options

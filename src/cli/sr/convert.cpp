@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "cli/sr/verbs.h"
-#include "superres/weights.h"
+#include "superres/weights/weights.h"
 
 namespace anymps::cli::sr {
 namespace {
@@ -28,11 +28,11 @@ int convert(const ConvertOptions& options) {
   if (fs::exists(to) && !options.overwrite) {
     throw std::invalid_argument(options.to + ": it is there already; --overwrite writes it anew");
   }
-  const superres::Weights weights = superres::read_weights(options.from);
+  const superres::weights::Weights weights = superres::weights::read_weights(options.from);
   if (is_safetensors) {
-    superres::write_safetensors(to, weights);
+    superres::weights::write_safetensors(to, weights);
   } else {
-    superres::write_torch(to, weights);
+    superres::weights::write_torch(to, weights);
   }
   fmt::print("{}: {} tensors\n", options.to, weights.tensors.size());
   return 0;

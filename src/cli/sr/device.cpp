@@ -9,15 +9,15 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "gpu/mac_profile.h"
-#include "lab/python.h"
+#include "gpu/history/mac_profile.h"
+#include "lab/host/python.h"
 
 namespace anymps::cli::sr {
 namespace {
 
 // Beside this program, as the wheel installs both; or in the build's own folders.
 std::filesystem::path device_library() {
-  const std::filesystem::path folder = lab::own_executable().parent_path();
+  const std::filesystem::path folder = lab::host::own_executable().parent_path();
   for (const char* place : {"../lib/libanymps.so", "../../backend/libanymps.so"}) {
     if (std::filesystem::exists(folder / place)) return folder / place;
   }
@@ -44,7 +44,7 @@ void DeviceChoice::add(CLI::App& verb) {
 c10::Device DeviceChoice::open() const {
   if (!mac.empty()) {
     if (name != "mps") throw std::invalid_argument("--mac is for --device mps");
-    gpu::choose_mac(mac, "");  // refuses what is none
+    gpu::history::choose_mac(mac, "");  // refuses what is none
     ::setenv("ANYMPS_MAC", mac.c_str(), /*overwrite=*/1);
   }
   if (name == "mps") {

@@ -7,11 +7,11 @@
 
 #include "cli/sr/interrupt.h"
 #include "cli/sr/verbs.h"
-#include "lab/json_text.h"
-#include "lab/runbook/progress.h"
-#include "lab/safe_text.h"
-#include "lab/said.h"
-#include "lab/summary_screen.h"
+#include "lab/base/json_text.h"
+#include "lab/base/log_line.h"
+#include "lab/base/safe_text.h"
+#include "lab/base/units.h"
+#include "lab/runbook/screen/progress.h"
 #include "superres/files/store.h"
 
 namespace anymps::cli::sr {
@@ -24,52 +24,52 @@ struct InfoOptions {
 };
 
 int info(const InfoOptions& options) {
-  const superres::Store store = superres::Store::open(options.database);
-  const std::vector<superres::Source> sources = store.sources();
+  const superres::files::Store store = superres::files::Store::open(options.database);
+  const std::vector<superres::files::Source> sources = store.sources();
   std::size_t skipped = 0;
-  for (const superres::Source& source : sources) skipped += source.error.empty() ? 0 : 1;
+  for (const superres::files::Source& source : sources) skipped += source.error.empty() ? 0 : 1;
   if (options.json) {
     auto errors = nlohmann::json::object();
-    for (const superres::Source& source : sources) {
+    for (const superres::files::Source& source : sources) {
       if (!source.error.empty()) errors[source.name] = source.error;
     }
-    std::cout << lab::json_pages({{"pairs", store.size()},
-                                  {"files", sources.size()},
-                                  {"skipped", errors},
-                                  {"settings", store.settings()},
-                                  {"map_bytes", store.map_bytes()},
-                                  {"disk_bytes", store.disk_bytes()}});
+    std::cout << lab::base::json_pages({{"pairs", store.size()},
+                                        {"files", sources.size()},
+                                        {"skipped", errors},
+                                        {"settings", store.settings()},
+                                        {"map_bytes", store.map_bytes()},
+                                        {"disk_bytes", store.disk_bytes()}});
     return 0;
   }
   fmt::print("{} pairs of {} files ({} skipped), {} on disk in a map of {}\n", store.size(), sources.size(), skipped,
-             lab::human_bytes(store.disk_bytes()), lab::human_bytes(store.map_bytes()));
+             lab::base::human_bytes(store.disk_bytes()), lab::base::human_bytes(store.map_bytes()));
   for (const auto& [name, value] : store.settings().items())
-    fmt::print("  {:<13} {}\n", lab::on_one_line(name), value.dump());
+    fmt::print("  {:<13} {}\n", lab::base::on_one_line(name), value.dump());
   return 0;
 }
 
 int verify_pairs(const InfoOptions& options) {
-  const superres::Store store = superres::Store::open(options.database);
+  const superres::files::Store store = superres::files::Store::open(options.database);
   const std::atomic<bool>& stop = stop_on_interrupt();
-  lab::Progress progress("sr verify", !options.quiet);
+  lab::runbook::screen::Progress progress("sr verify", !options.quiet);
   std::vector<std::string> faults;
   const std::uint64_t count = store.size();
   for (std::uint64_t i = 0; i < count && !stop; ++i) {
     progress.at(static_cast<double>(i) / static_cast<double>(count), fmt::format("pair {}", i));
     try {
       store.at(i);
-    } catch (const superres::StoreError& error) {
+    } catch (const superres::files::StoreError& error) {
       faults.emplace_back(error.what());
     }
   }
   progress.clear();
   if (stop) {
-    lab::say_warning("interrupted");
+    lab::base::say_warning("interrupted");
     return kUsageError;
   }
-  for (const std::string& fault : faults) lab::say_error(fault);
+  for (const std::string& fault : faults) lab::base::say_error(fault);
   if (options.json) {
-    std::cout << lab::json_pages({{"pairs", count}, {"faults", faults}});
+    std::cout << lab::base::json_pages({{"pairs", count}, {"faults", faults}});
   } else {
     fmt::print("{} pairs, {} damaged\n", count, faults.size());
   }

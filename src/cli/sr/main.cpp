@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/help_formatter.h"
+#include "cli/options/help_formatter.h"
 #include "cli/sr/verbs.h"
-#include "lab/said.h"
-#include "lab/standard_output.h"
+#include "lab/base/log_line.h"
+#include "lab/base/standard_output.h"
 #include "superres/files/first_line.h"
 
 namespace anymps::cli::sr {
@@ -17,7 +17,7 @@ namespace {
 
 int run_words(const std::vector<std::string>& words) {
   CLI::App app("Super-resolution: pack pictures, train a network on them, enlarge others.", "anymps sr");
-  app.formatter(std::make_shared<HelpFormatter>());
+  app.formatter(std::make_shared<options::HelpFormatter>());
   app.set_help_flag("-h,--help", "Show this help and exit");
   app.require_subcommand(1);
   Action chosen;
@@ -37,13 +37,13 @@ int run_words(const std::vector<std::string>& words) {
   } catch (const CLI::Success& answer) {
     return app.exit(answer);
   } catch (const CLI::ParseError& error) {
-    lab::say_error(fmt::format("{} (see anymps sr --help)", error.what()));
+    lab::base::say_error(fmt::format("{} (see anymps sr --help)", error.what()));
     return kUsageError;
   }
   try {
     return chosen();
   } catch (const std::exception& error) {
-    if (!lab::output_failed()) lab::say_error(superres::first_line(error.what()));
+    if (!lab::base::output_failed()) lab::base::say_error(superres::files::first_line(error.what()));
     return kUsageError;
   }
 }
@@ -52,5 +52,5 @@ int run_words(const std::vector<std::string>& words) {
 }  // namespace anymps::cli::sr
 
 int main(int argc, char** argv) {
-  return anymps::lab::status_after_output(anymps::cli::sr::run_words({argv + 1, argv + argc}));
+  return anymps::lab::base::status_after_output(anymps::cli::sr::run_words({argv + 1, argv + argc}));
 }

@@ -1,4 +1,4 @@
-#include "superres/pack.h"
+#include "superres/pictures/pack.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 
 #include "cli/sr/interrupt.h"
 #include "cli/sr/verbs.h"
-#include "lab/json_text.h"
-#include "lab/runbook/progress.h"
-#include "lab/said.h"
+#include "lab/base/json_text.h"
+#include "lab/base/log_line.h"
+#include "lab/runbook/screen/progress.h"
 
 namespace anymps::cli::sr {
 namespace {
@@ -19,47 +19,47 @@ namespace {
 struct PackVerbOptions {
   std::string folder;
   std::string database;
-  superres::PackOptions pack;
+  superres::pictures::PackOptions pack;
   std::string downscale = "bicubic";
   bool json = false;
   bool quiet = false;
 };
 
 int pack_images(PackVerbOptions options) {
-  options.pack.degradation.downscale = superres::downscale_from(options.downscale);
+  options.pack.degradation.downscale = superres::pictures::downscale_from(options.downscale);
   options.pack.degradation.check();
   if (options.pack.crop != 0 && options.pack.crop < options.pack.degradation.scale) {
     throw std::invalid_argument("--crop is smaller than the scale");
   }
   // Before a database is made for nothing.
-  const std::vector<std::string> names = superres::pictures_in(options.folder);
+  const std::vector<std::string> names = superres::pictures::pictures_in(options.folder);
   if (names.empty()) {
     throw std::invalid_argument(fmt::format("{}: it has no PNG, JPEG or WebP", options.folder));
   }
   const std::atomic<bool>& stop = stop_on_interrupt();
-  superres::Store store = superres::Store::append_to(options.database, options.pack.to_json());
-  lab::Progress progress("sr pack", !options.quiet);
-  const superres::PackReport report =
-      superres::pack(options.folder, names, store, options.pack, stop,
-                     [&](std::uint64_t done, std::uint64_t all, const std::string& name) {
-                       progress.at(static_cast<double>(done) / static_cast<double>(all), name);
-                     });
+  superres::files::Store store = superres::files::Store::append_to(options.database, options.pack.to_json());
+  lab::runbook::screen::Progress progress("sr pack", !options.quiet);
+  const superres::pictures::PackReport report =
+      superres::pictures::pack(options.folder, names, store, options.pack, stop,
+                               [&](std::uint64_t done, std::uint64_t all, const std::string& name) {
+                                 progress.at(static_cast<double>(done) / static_cast<double>(all), name);
+                               });
   progress.clear();
-  for (const std::string& skipped : report.skipped) lab::say_warning(fmt::format("skipped {}", skipped));
-  if (report.interrupted) lab::say_warning("interrupted; the same command goes on from there");
+  for (const std::string& skipped : report.skipped) lab::base::say_warning(fmt::format("skipped {}", skipped));
+  if (report.interrupted) lab::base::say_warning("interrupted; the same command goes on from there");
   if (options.json) {
-    std::cout << lab::json_pages({{"files", report.files},
-                                  {"already_there", report.before},
-                                  {"pairs_added", report.pairs},
-                                  {"pairs", store.size()},
-                                  {"skipped", report.skipped},
-                                  {"interrupted", report.interrupted}});
+    std::cout << lab::base::json_pages({{"files", report.files},
+                                        {"already_there", report.before},
+                                        {"pairs_added", report.pairs},
+                                        {"pairs", store.size()},
+                                        {"skipped", report.skipped},
+                                        {"interrupted", report.interrupted}});
   } else {
     fmt::print("{}: {} pairs, {} of them new, of {} files ({} were there already, {} skipped)\n", options.database,
                store.size(), report.pairs, report.files, report.before, report.skipped.size());
   }
   if (store.size() == 0) {
-    lab::say_error("no picture could be used");
+    lab::base::say_error("no picture could be used");
     return kUsageError;
   }
   return report.interrupted ? kBad : 0;
@@ -74,7 +74,7 @@ void add_pack(CLI::App& app, Action& chosen) {
       ->required()
       ->type_name("FOLDER");
   verb->add_option("DB", options->database, "The database; added to where it is there")->required()->type_name("FILE");
-  superres::Degradation& degradation = options->pack.degradation;
+  superres::pictures::Degradation& degradation = options->pack.degradation;
   verb->add_option("--scale", degradation.scale, "How much smaller the low resolution is: 2, 3 or 4")
       ->capture_default_str();
   verb->add_option("--crop", options->pack.crop, "Cut pictures into squares of this side; 0 keeps them whole")

@@ -10,14 +10,12 @@
 #include "cli/sr/device.h"
 #include "cli/sr/interrupt.h"
 #include "cli/sr/verbs.h"
-#include "lab/json_text.h"
-#include "lab/runbook/progress.h"
-#include "lab/said.h"
-#include "superres/files/first_line.h"
-#include "superres/largest_batch.h"
-#include "superres/out_of_memory.h"
-#include "superres/training.h"
-#include "superres/training_log.h"
+#include "lab/base/json_text.h"
+#include "lab/base/log_line.h"
+#include "lab/runbook/screen/progress.h"
+#include "superres/training/loop.h"
+#include "superres/training/training.h"
+#include "superres/training/training_log.h"
 
 namespace anymps::cli::sr {
 namespace {
@@ -30,14 +28,14 @@ struct TrainOptions {
   std::string config;
   DeviceChoice device;
   json given = json::object();  // as in the config file
-  superres::DeviceWishes wishes;
+  superres::training::DeviceWishes wishes;
   std::uint64_t log_every = 10;
   bool json_output = false;
   bool quiet = false;
 };
 
-superres::TrainingOptions training_options(const TrainOptions& options) {
-  superres::TrainingOptions training;
+superres::training::TrainingOptions training_options(const TrainOptions& options) {
+  superres::training::TrainingOptions training;
   if (!options.config.empty()) {
     std::ifstream file(options.config);
     const json read = json::parse(file, nullptr, false, /*ignore_comments=*/true);
@@ -53,17 +51,14 @@ superres::TrainingOptions training_options(const TrainOptions& options) {
   return training;
 }
 
-json line_of(const superres::Validation& validation) {
-  return {{"psnr", validation.psnr}, {"ssim", validation.ssim}, {"bicubic_psnr", validation.bicubic_psnr}};
-}
-
 class TrainCommand {
  public:
   explicit TrainCommand(const TrainOptions& options)
       : options_(options),
         settings_(training_options(options)),
-        store_(superres::Store::open(options.data)),
-        policy_(superres::training_policy(options.device.open(), settings_.network.upsampler, options.wishes)) {
+        store_(superres::files::Store::open(options.data)),
+        policy_(
+            superres::training::training_policy(options.device.open(), settings_.network.upsampler, options.wishes)) {
     const int packed = store_.settings().value("scale", 0);
     if (packed != settings_.network.scale) {
       throw std::invalid_argument(fmt::format("{}: it was packed for scale {}, and the network is for {}", options.data,
@@ -72,32 +67,38 @@ class TrainCommand {
   }
 
   int run() {
-    superres::Training training(settings_, policy_, store_, options_.folder);
-    superres::TrainingLog log(options_.folder, training.step());
+    superres::training::Training training(settings_, policy_, store_, options_.folder);
+    superres::training::TrainingLog log(options_.folder, training.step());
     for (const std::string& reason : policy_.reasons)
-      lab::say_info(fmt::format("{}: {}", options_.device.name, reason));
-    for (const std::string& variable : superres::mps_variables()) lab::say_info(variable);
-    lab::say_info(
+      lab::base::say_info(fmt::format("{}: {}", options_.device.name, reason));
+    for (const std::string& variable : superres::training::mps_variables()) lab::base::say_info(variable);
+    lab::base::say_info(
         fmt::format("training {} for {} steps, {}", settings_.network.kind, settings_.steps, training.beginning()));
     log.add({{"step", training.step()},
              {"event", "begin"},
              {"device", options_.device.name},
              {"policy", policy_.reasons},
-             {"variables", superres::mps_variables()},
+             {"variables", superres::training::mps_variables()},
              {"settings", settings_.to_json()}});
-    lab::Progress progress("sr train", !options_.quiet);
-    superres::Validation last = train(training, log, progress);
+    lab::runbook::screen::Progress progress("sr train", !options_.quiet);
+    const auto show = [&](const superres::training::StepReport& report) {
+      const auto share = static_cast<double>(report.step) / static_cast<double>(settings_.steps);
+      progress.at(share, fmt::format("step {} of {}, loss {:.4f}", report.step, settings_.steps, report.loss));
+    };
+    const superres::training::Validation last =
+        superres::training::train(training, settings_, policy_, log,
+                                  {.log_every = options_.log_every, .stop = &stop_on_interrupt(), .told = show});
     progress.clear();
     log.write_page(fmt::format("{}, scale {}", settings_.network.kind, settings_.network.scale));
     const bool done = training.is_done();
     if (!done) {
-      lab::say_warning(
+      lab::base::say_warning(
           fmt::format("stopped at step {} and saved; the same command goes on from there", training.step()));
     }
     if (options_.json_output) {
-      json document = line_of(last);
+      json document = superres::training::to_json(last);
       document.update({{"step", training.step()}, {"done", done}, {"model", options_.folder + "/model.safetensors"}});
-      std::cout << lab::json_pages(document);
+      std::cout << lab::base::json_pages(document);
     } else if (done && settings_.validation == 0) {
       fmt::print("{}/model.safetensors\n", options_.folder);
     } else if (done) {
@@ -108,75 +109,10 @@ class TrainCommand {
   }
 
  private:
-  superres::Validation train(superres::Training& training, superres::TrainingLog& log, lab::Progress& progress) {
-    const std::atomic<bool>& stop = stop_on_interrupt();
-    superres::Validation last;
-    if (training.is_done()) {
-      training.save_model();  // which may be missing, where the end was that of the program
-      return training.validate();
-    }
-    while (!training.is_done() && !stop) {
-      const superres::StepReport report = stepped(training);
-      const auto share = static_cast<double>(report.step) / static_cast<double>(settings_.steps);
-      progress.at(share, fmt::format("step {} of {}, loss {:.4f}", report.step, settings_.steps, report.loss));
-      if (report.step % options_.log_every == 0 || training.is_done()) {
-        log.add({{"step", report.step},
-                 {"loss", report.loss},
-                 {"learning_rate", report.learning_rate},
-                 {"seconds", report.seconds},
-                 {"input_seconds", report.input_seconds}});
-      }
-      if (report.step % settings_.checkpoint_every == 0 && !training.is_done()) training.save_checkpoint();
-      if (report.step % settings_.validate_every == 0 && !training.is_done()) last = validated(training, log);
-    }
-    // In this order, so that whatever ends the program in between, the same command makes good what is missing.
-    training.save_checkpoint();
-    training.save_model();
-    return training.is_done() ? validated(training, log) : last;
-  }
-
-  superres::Validation validated(superres::Training& training, superres::TrainingLog& log) {
-    const superres::Validation validation = training.validate();
-    json line = line_of(validation);
-    line["step"] = training.step();
-    log.add(line);
-    return validation;
-  }
-
-  superres::StepReport stepped(superres::Training& training) {
-    try {
-      return training.take_step();
-    } catch (const std::exception& error) {
-      if (training.step() > 0 && training.is_whole()) training.save_checkpoint();
-      if (!superres::is_out_of_memory(error)) throw;
-      out_of_memory_ = superres::first_line(error.what());
-    }
-    // Beyond the handler, so that what the failed step held is free.
-    throw_too_large(training);
-  }
-
-  [[noreturn]] void throw_too_large(const superres::Training& training) {
-    superres::TrainingOptions probed = settings_;
-    probed.network.upsampler = policy_.upsampler;
-    const auto fits = superres::largest_batch(probed, policy_);
-    std::string what = "not even 1 does";
-    if (fits) {
-      const int crops = settings_.data.batch * settings_.accumulate;
-      int divisor = *fits;
-      while (crops % divisor != 0) --divisor;
-      what =
-          fmt::format("the largest that fits is {}. --batch {} --accumulate {} takes the same steps, from step {} on",
-                      *fits, divisor, crops / divisor, training.step());
-    }
-    throw std::runtime_error(fmt::format("a batch of {} does not fit into the device's memory; {}. {}",
-                                         settings_.data.batch, what, out_of_memory_));
-  }
-
   const TrainOptions& options_;
-  superres::TrainingOptions settings_;
-  superres::Store store_;
-  superres::DevicePolicy policy_;
-  std::string out_of_memory_;
+  superres::training::TrainingOptions settings_;
+  superres::files::Store store_;
+  superres::training::DevicePolicy policy_;
 };
 
 // An option whose value goes where the config file has it.
@@ -192,7 +128,7 @@ void add_train(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App* verb = app.add_subcommand("train", "Train a network on a database");
   verb->add_option("--data", options->data, "What anymps sr pack made")->required()->type_name("DB");
-  verb->add_option("--out", options->folder, "The folder of this training; one that is there is continued")
+  verb->add_option("--out", options->folder, "The folder of this training; a training that is in it already goes on")
       ->required()
       ->type_name("FOLDER");
   options->device.add(*verb);

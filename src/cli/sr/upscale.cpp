@@ -10,18 +10,18 @@
 #include "cli/sr/device.h"
 #include "cli/sr/interrupt.h"
 #include "cli/sr/verbs.h"
-#include "gpu/whole_file.h"
-#include "lab/runbook/progress.h"
-#include "lab/said.h"
-#include "superres/enlarge.h"
+#include "gpu/support/whole_file.h"
+#include "lab/base/log_line.h"
+#include "lab/runbook/screen/progress.h"
+#include "superres/enlarge/enlarge.h"
+#include "superres/enlarge/tile_size.h"
 #include "superres/files/first_line.h"
 #include "superres/files/image_file.h"
 #include "superres/files/png_codec.h"
-#include "superres/model_file.h"
-#include "superres/pack.h"
-#include "superres/pixels.h"
-#include "superres/tile_size.h"
-#include "superres/weights.h"
+#include "superres/pictures/pack.h"
+#include "superres/pictures/pixels.h"
+#include "superres/weights/model_file.h"
+#include "superres/weights/weights.h"
 
 namespace anymps::cli::sr {
 namespace {
@@ -53,7 +53,7 @@ std::vector<Job> jobs_of(const UpscaleOptions& options) {
   const fs::path output = options.output;
   std::vector<Job> jobs;
   if (fs::is_directory(input)) {
-    for (const std::string& name : superres::pictures_in(input)) {
+    for (const std::string& name : superres::pictures::pictures_in(input)) {
       // Two pictures may differ by their endings alone.
       jobs.push_back({input / name, (output / name).string() + (fs::path(name).extension() == ".png" ? "" : ".png")});
     }
@@ -71,28 +71,30 @@ std::vector<Job> jobs_of(const UpscaleOptions& options) {
 class UpscaleCommand {
  public:
   explicit UpscaleCommand(const UpscaleOptions& options) : options_(options), device_(options.device.open()) {
-    network_ = superres::load_model(options.model, network_options_);
+    network_ = superres::weights::load_model(options.model, network_options_);
     if (options.scale != 0 && options.scale != network_options_.scale) {
       throw std::invalid_argument(fmt::format("{}: it is a model for scale {}, and --scale says {}", options.model,
                                               network_options_.scale, options.scale));
     }
     network_->to(device_);
     tiles_.overlap = network_->reach();
-    tiles_.tile = options.tile > 0 ? options.tile : superres::tile_size(network_options_, tiles_.overlap, device_);
+    tiles_.tile =
+        options.tile > 0 ? options.tile : superres::enlarge::tile_size(network_options_, tiles_.overlap, device_);
   }
 
   int run() {
     const std::vector<Job> jobs = jobs_of(options_);
     const std::atomic<bool>& stop = stop_on_interrupt();
-    if (!options_.quiet) lab::say_info(fmt::format("tiles of {} pixels, and {} around", tiles_.tile, tiles_.overlap));
-    lab::Progress progress("sr upscale", !options_.quiet);
+    if (!options_.quiet)
+      lab::base::say_info(fmt::format("tiles of {} pixels, and {} around", tiles_.tile, tiles_.overlap));
+    lab::runbook::screen::Progress progress("sr upscale", !options_.quiet);
     std::size_t failed = 0;
     std::size_t done = 0;
     for (const Job& job : jobs) {
       if (stop) break;
       if (fs::exists(job.to) && !options_.overwrite) {
         progress.clear();
-        lab::say_error(fmt::format("{}: it is there already; --overwrite writes it anew", job.to.string()));
+        lab::base::say_error(fmt::format("{}: it is there already; --overwrite writes it anew", job.to.string()));
         ++failed;
       } else if (!one(job, done, jobs.size(), progress)) {
         ++failed;
@@ -100,40 +102,40 @@ class UpscaleCommand {
       ++done;
     }
     progress.clear();
-    if (stop) lab::say_warning(fmt::format("interrupted; {} of {} pictures are done", done, jobs.size()));
+    if (stop) lab::base::say_warning(fmt::format("interrupted; {} of {} pictures are done", done, jobs.size()));
     if (failed == jobs.size()) return kUsageError;
     return failed > 0 || done < jobs.size() ? kBad : 0;
   }
 
  private:
-  bool one(const Job& job, std::size_t before, std::size_t all, lab::Progress& progress) {
+  bool one(const Job& job, std::size_t before, std::size_t all, lab::runbook::screen::Progress& progress) {
     try {
-      const superres::Image image = superres::read_image(job.from);
-      const at::Tensor made = superres::enlarged_image(
+      const superres::files::Image image = superres::files::read_image(job.from);
+      const at::Tensor made = superres::enlarge::enlarged_image(
           *network_, image, network_options_.scale, device_, tiles_, [&](std::size_t done, std::size_t tiles) {
             const double share = static_cast<double>(done) / static_cast<double>(tiles);
             progress.at((static_cast<double>(before) + share) / static_cast<double>(all), job.from.filename().string());
           });
       if (job.to.has_parent_path()) fs::create_directories(job.to.parent_path());
       if (is_tensor_file(job.to)) {
-        superres::write_safetensors(job.to, {{{"image", made}}, {}});
+        superres::weights::write_safetensors(job.to, {{{"image", made}}, {}});
         return true;
       }
-      const std::vector<std::uint8_t> png = superres::encode_png(superres::image_of(made, image.bits));
-      gpu::write_whole(job.to, {reinterpret_cast<const char*>(png.data()), png.size()});
+      const std::vector<std::uint8_t> png = superres::files::encode_png(superres::pictures::image_of(made, image.bits));
+      gpu::support::write_whole(job.to, {reinterpret_cast<const char*>(png.data()), png.size()});
       return true;
     } catch (const std::exception& error) {
       progress.clear();
-      lab::say_error(fmt::format("{}: {}", job.from.string(), superres::first_line(error.what())));
+      lab::base::say_error(fmt::format("{}: {}", job.from.string(), superres::files::first_line(error.what())));
       return false;
     }
   }
 
   const UpscaleOptions& options_;
   c10::Device device_;
-  superres::NetworkOptions network_options_;
-  std::shared_ptr<superres::Network> network_;
-  superres::TileOptions tiles_;  // become smaller where memory is short
+  superres::networks::NetworkOptions network_options_;
+  std::shared_ptr<superres::networks::Network> network_;
+  superres::enlarge::TileOptions tiles_;  // become smaller where memory is short
 };
 
 }  // namespace
@@ -149,7 +151,7 @@ void add_upscale(CLI::App& app, Action& chosen) {
   options->device.add(*verb);
   verb->add_option("--scale", options->scale, "Refuse a model for another scale");
   verb->add_option("--tile", options->tile, "Side of the tiles at low resolution (by the memory there is)")
-      ->check(CLI::Range(superres::kSmallestTile, 1 << 16));
+      ->check(CLI::Range(superres::enlarge::kSmallestTile, 1 << 16));
   verb->add_flag("--overwrite", options->overwrite, "Write pictures anew that are there already");
   verb->add_flag("--quiet", options->quiet, "No progress bar");
   verb->footer(

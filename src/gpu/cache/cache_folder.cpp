@@ -1,4 +1,4 @@
-#include "gpu/cache_folder.h"
+#include "gpu/cache/cache_folder.h"
 
 #include <pwd.h>
 #include <unistd.h>
@@ -11,9 +11,9 @@
 #include <system_error>
 #include <vector>
 
-#include "gpu/whole_file.h"
+#include "gpu/support/whole_file.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::cache {
 namespace fs = std::filesystem;
 namespace {
 
@@ -69,7 +69,7 @@ bool write_tag(const fs::path& folder) {
     text.append(line).append("\n");
   }
   try {
-    write_whole(folder / kTagName, text);
+    support::write_whole(folder / kTagName, text);
     return true;
   } catch (const std::runtime_error&) {
     return false;
@@ -162,4 +162,4 @@ CacheFolder::Cleared CacheFolder::clear() const {
   return cleared;
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::cache

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace anymps::gpu {
+namespace anymps::gpu::cache {
 
 class CacheFolder {
  public:
@@ -48,4 +48,4 @@ class CacheFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::cache

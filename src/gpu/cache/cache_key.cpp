@@ -1,20 +1,20 @@
-#include "gpu/cache_key.h"
+#include "gpu/cache/cache_key.h"
 
 #include <cstdint>
 
-namespace anymps::gpu {
+namespace anymps::gpu::cache {
 namespace {
 
 // With its length in front, no part can pass for the end of the one before it.
-void hash_part(Sha256& hash, std::span<const std::byte> part) {
+void hash_part(support::Sha256& hash, std::span<const std::byte> part) {
   const std::uint64_t length = part.size();
   hash.update(std::as_bytes(std::span(&length, 1))).update(part);
 }
 
-void hash_part(Sha256& hash, std::string_view part) { hash_part(hash, std::as_bytes(std::span(part))); }
+void hash_part(support::Sha256& hash, std::string_view part) { hash_part(hash, std::as_bytes(std::span(part))); }
 
-Digest hash_of_parts(const CacheKey::Parts& parts) {
-  Sha256 hash;
+support::Digest hash_of_parts(const CacheKey::Parts& parts) {
+  support::Sha256 hash;
   hash_part(hash, parts.kind);
   hash_part(hash, parts.input);
   hash_part(hash, parts.options);
@@ -27,6 +27,6 @@ Digest hash_of_parts(const CacheKey::Parts& parts) {
 
 CacheKey::CacheKey(const Parts& parts) : digest_(hash_of_parts(parts)) {}
 
-std::string CacheKey::hex() const { return hex_of(digest_); }
+std::string CacheKey::hex() const { return support::hex_of(digest_); }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::cache

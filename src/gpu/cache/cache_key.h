@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "gpu/sha256.h"
+#include "gpu/support/sha256.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::cache {
 
 class CacheKey {
  public:
@@ -25,20 +25,20 @@ class CacheKey {
 
   explicit CacheKey(const Parts& parts);
 
-  const Digest& digest() const { return digest_; }
+  const support::Digest& digest() const { return digest_; }
   std::string hex() const;
 
   bool operator==(const CacheKey&) const = default;
 
  private:
-  Digest digest_;
+  support::Digest digest_;
 };
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::cache
 
 template <>
-struct std::hash<anymps::gpu::CacheKey> {
-  std::size_t operator()(const anymps::gpu::CacheKey& key) const noexcept {
+struct std::hash<anymps::gpu::cache::CacheKey> {
+  std::size_t operator()(const anymps::gpu::cache::CacheKey& key) const noexcept {
     std::size_t hash = 0;
     std::memcpy(&hash, key.digest().data(), sizeof hash);
     return hash;

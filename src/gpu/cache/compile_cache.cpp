@@ -1,4 +1,4 @@
-#include "gpu/compile_cache.h"
+#include "gpu/cache/compile_cache.h"
 
 #include <condition_variable>
 #include <cstdio>
@@ -7,22 +7,22 @@
 #include <unordered_map>
 #include <utility>
 
-#include "gpu/fork_generation.h"
-#include "gpu/memory_cache.h"
+#include "gpu/cache/memory_cache.h"
+#include "gpu/support/fork_generation.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::cache {
 
 struct CompileCache::State {
   // One entry in the making, shared by the thread that makes it and those that wait.
   struct Making {
     bool done = false;
-    Blob made;
+    support::Blob made;
     std::exception_ptr failure;
   };
 
   explicit State(std::size_t memory_limit) : memory(memory_limit) {}
 
-  const std::uint32_t generation = fork_generation();
+  const std::uint32_t generation = support::fork_generation();
   std::mutex mutex;
   std::condition_variable something_done;
   MemoryCache memory;
@@ -35,14 +35,14 @@ CompileCache::CompileCache(Options options)
       state_(new State(options_.memory_limit)) {}
 
 CompileCache::~CompileCache() {
-  if (State* state = state_.load(); state->generation == fork_generation()) delete state;
+  if (State* state = state_.load(); state->generation == support::fork_generation()) delete state;
 }
 
 CompileCache::State& CompileCache::state() {
-  return of_this_generation(state_, [this] { return new State(options_.memory_limit); });
+  return support::of_this_generation(state_, [this] { return new State(options_.memory_limit); });
 }
 
-std::optional<Blob> CompileCache::find(const CacheKey& key) {
+std::optional<support::Blob> CompileCache::find(const CacheKey& key) {
   State& state = this->state();
   {
     const std::lock_guard lock(state.mutex);
@@ -60,12 +60,12 @@ void CompileCache::put(const CacheKey& key, std::span<const std::byte> bytes) {
   State& state = this->state();
   {
     const std::lock_guard lock(state.mutex);
-    state.memory.put(key, Blob::copy_of(bytes));
+    state.memory.put(key, support::Blob::copy_of(bytes));
   }
   write_to_disk(key, bytes);
 }
 
-Blob CompileCache::get_or_make(const CacheKey& key, const std::function<Blob()>& make) {
+support::Blob CompileCache::get_or_make(const CacheKey& key, const std::function<support::Blob()>& make) {
   State& state = this->state();
   std::unique_lock lock(state.mutex);
   if (auto blob = state.memory.find(key)) return *blob;
@@ -119,4 +119,4 @@ CompileCache& compile_cache() {
   return *cache;
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::cache

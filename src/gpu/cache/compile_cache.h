@@ -1,9 +1,9 @@
 // The cache of everything that is compiled: in memory, and on disk for the next process.
 //
 // Any thread may call anything at any time, and processes share the disk side freely. The memory side is bounded and
-// drops what was not used for longest; the disk side does the same (gpu/disk_cache.h). The cache never throws for want
-// of a disk: what cannot be read is absent, and what cannot be written is said once and stays in memory. A forked child
-// starts with an empty memory side, because the parent's may have been in the middle of a change.
+// drops what was not used for longest; the disk side does the same (gpu/cache/disk_cache.h). The cache never throws for
+// want of a disk: what cannot be read is absent, and what cannot be written is said once and stays in memory. A forked
+// child starts with an empty memory side, because the parent's may have been in the middle of a change.
 #pragma once
 
 #include <atomic>
@@ -15,12 +15,12 @@
 #include <span>
 #include <string>
 
-#include "gpu/blob.h"
-#include "gpu/cache_folder.h"
-#include "gpu/cache_key.h"
-#include "gpu/disk_cache.h"
+#include "gpu/cache/cache_folder.h"
+#include "gpu/cache/cache_key.h"
+#include "gpu/cache/disk_cache.h"
+#include "gpu/support/blob.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::cache {
 
 class CompileCache {
  public:
@@ -39,7 +39,7 @@ class CompileCache {
   CompileCache& operator=(const CompileCache&) = delete;
 
   // The entry, from memory or from disk.
-  std::optional<Blob> find(const CacheKey& key);
+  std::optional<support::Blob> find(const CacheKey& key);
 
   // Keeps a copy of the bytes.
   void put(const CacheKey& key, std::span<const std::byte> bytes);
@@ -47,7 +47,7 @@ class CompileCache {
   // The entry, or what `make` returns, which is kept. Of the threads that ask for one key at a time, one makes it and
   // the others wait; an exception of `make` reaches them all and is not kept, so the next call tries again. Other
   // processes are not waited for. `make` may ask for other keys, as long as no two makers wait for each other.
-  Blob get_or_make(const CacheKey& key, const std::function<Blob()>& make);
+  support::Blob get_or_make(const CacheKey& key, const std::function<support::Blob()>& make);
 
   const DiskCache& disk() const { return disk_; }
 
@@ -67,4 +67,4 @@ class CompileCache {
 // disk_limit_from_environment(). It warns on standard error. Never destroyed.
 CompileCache& compile_cache();
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::cache

@@ -1,4 +1,4 @@
-#include "gpu/disk_cache.h"
+#include "gpu/cache/disk_cache.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/byte_size.h"
-#include "gpu/sha256.h"
+#include "gpu/support/byte_size.h"
+#include "gpu/support/sha256.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::cache {
 namespace fs = std::filesystem;
 namespace {
 
@@ -35,8 +35,8 @@ struct EntryHeader {
   std::uint32_t format = 1;
   std::uint32_t reserved = 0;
   std::uint64_t length = 0;
-  Digest key{};
-  Digest checksum{};  // over all of the header before it, and the payload
+  support::Digest key{};
+  support::Digest checksum{};  // over all of the header before it, and the payload
 };
 static_assert(sizeof(EntryHeader) == 88 && std::is_trivially_copyable_v<EntryHeader>);
 
@@ -45,7 +45,7 @@ EntryHeader header_for(const CacheKey& key, std::span<const std::byte> payload) 
   header.length = payload.size();
   header.key = key.digest();
   const auto bytes = std::as_bytes(std::span(&header, 1));
-  header.checksum = Sha256().update(bytes.first(offsetof(EntryHeader, checksum))).update(payload).finish();
+  header.checksum = support::Sha256().update(bytes.first(offsetof(EntryHeader, checksum))).update(payload).finish();
   return header;
 }
 
@@ -122,7 +122,7 @@ void renew(int file, const struct stat& facts) {
 }
 
 bool is_entry_name(std::string_view name) {
-  return name.size() == 2 * sizeof(Digest) - kShelfDigits &&
+  return name.size() == 2 * sizeof(support::Digest) - kShelfDigits &&
          name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
@@ -195,7 +195,7 @@ fs::path DiskCache::path_of(const CacheKey& key) const {
   return folder_.path() / kShelves / name.substr(0, kShelfDigits) / name.substr(kShelfDigits);
 }
 
-std::optional<Blob> DiskCache::find(const CacheKey& key) const {
+std::optional<support::Blob> DiskCache::find(const CacheKey& key) const {
   if (off()) return std::nullopt;
   const fs::path path = path_of(key);
   // Neither a link nor a pipe that somebody put there leads astray.
@@ -204,7 +204,7 @@ std::optional<Blob> DiskCache::find(const CacheKey& key) const {
   if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
   if (facts.st_uid != ::geteuid() && facts.st_uid != 0) return std::nullopt;
 
-  const auto damaged = [&]() -> std::optional<Blob> {
+  const auto damaged = [&]() -> std::optional<support::Blob> {
     if (folder_.is_ours()) ::unlink(path.c_str());
     return std::nullopt;
   };
@@ -222,7 +222,7 @@ std::optional<Blob> DiskCache::find(const CacheKey& key) const {
   const EntryHeader expected = header_for(key, {payload.get(), length});
   if (std::memcmp(&header, &expected, sizeof header) != 0) return damaged();
   renew(file.get(), facts);
-  return Blob(std::move(payload), length);
+  return support::Blob(std::move(payload), length);
 }
 
 std::optional<std::string> DiskCache::make_shelf(const fs::path& shelf) const {
@@ -311,8 +311,8 @@ CacheFolder::Usage DiskCache::usage() const { return contents_of(folder_.path() 
 DiskLimit disk_limit_from_environment() {
   const char* text = std::getenv("ANYMPS_CACHE_LIMIT");
   if (text == nullptr || *text == '\0') return {};
-  if (const auto bytes = parse_byte_size(text)) return {*bytes, std::nullopt};
+  if (const auto bytes = support::parse_byte_size(text)) return {*bytes, std::nullopt};
   return {kDefaultDiskLimit, "ANYMPS_CACHE_LIMIT=" + std::string(text) + " is not a size, such as 500mb"};
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::cache

@@ -21,11 +21,11 @@
 #include <span>
 #include <string>
 
-#include "gpu/blob.h"
-#include "gpu/cache_folder.h"
-#include "gpu/cache_key.h"
+#include "gpu/cache/cache_folder.h"
+#include "gpu/cache/cache_key.h"
+#include "gpu/support/blob.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::cache {
 
 constexpr std::uint64_t kDefaultDiskLimit = std::uint64_t{2} << 30;
 
@@ -38,7 +38,7 @@ class DiskCache {
   // With a limit of 0, or in a folder without a path, nothing is found and nothing is kept.
   DiskCache(CacheFolder folder, std::uint64_t limit, Write write = system_write);
 
-  std::optional<Blob> find(const CacheKey& key) const;
+  std::optional<support::Blob> find(const CacheKey& key) const;
 
   // Nothing when all is well, else a sentence on what is not. An entry larger than the limit is left out without a
   // word.
@@ -76,4 +76,4 @@ struct DiskLimit {
 // ANYMPS_CACHE_LIMIT ("500mb", "4 GiB"; 0 keeps nothing on disk), else 2 GiB.
 DiskLimit disk_limit_from_environment();
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::cache

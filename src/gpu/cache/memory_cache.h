@@ -7,16 +7,16 @@
 #include <unordered_map>
 #include <utility>
 
-#include "gpu/blob.h"
-#include "gpu/cache_key.h"
+#include "gpu/cache/cache_key.h"
+#include "gpu/support/blob.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::cache {
 
 class MemoryCache {
  public:
   explicit MemoryCache(std::size_t limit) : limit_(limit) {}
 
-  std::optional<Blob> find(const CacheKey& key) {
+  std::optional<support::Blob> find(const CacheKey& key) {
     const auto found = places_.find(key);
     if (found == places_.end()) return std::nullopt;
     entries_.splice(entries_.begin(), entries_, found->second);
@@ -24,7 +24,7 @@ class MemoryCache {
   }
 
   // An entry larger than the limit is not kept.
-  void put(const CacheKey& key, Blob blob) {
+  void put(const CacheKey& key, support::Blob blob) {
     if (const auto found = places_.find(key); found != places_.end()) drop(found->second);
     if (cost(blob) > limit_) return;
     bytes_ += cost(blob);
@@ -34,11 +34,11 @@ class MemoryCache {
   }
 
  private:
-  using Entries = std::list<std::pair<CacheKey, Blob>>;
+  using Entries = std::list<std::pair<CacheKey, support::Blob>>;
 
   // Keeps a crowd of empty entries from being free.
   static constexpr std::size_t kOverhead = 256;
-  static std::size_t cost(const Blob& blob) { return blob.size() + kOverhead; }
+  static std::size_t cost(const support::Blob& blob) { return blob.size() + kOverhead; }
 
   void drop(Entries::iterator entry) {
     bytes_ -= cost(entry->second);
@@ -52,4 +52,4 @@ class MemoryCache {
   std::unordered_map<CacheKey, Entries::iterator> places_;
 };
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::cache

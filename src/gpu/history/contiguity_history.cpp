@@ -1,10 +1,10 @@
-#include "gpu/contiguity_history.h"
+#include "gpu/history/contiguity_history.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
-namespace anymps::gpu {
+namespace anymps::gpu::history {
 namespace {
 
 constexpr ContiguityHistory kContiguityHistories[] = {
@@ -43,4 +43,4 @@ const ContiguityHistory* contiguity_history(std::string_view operator_name, std:
   return is_there && found->concerns(release) ? found : nullptr;
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::history

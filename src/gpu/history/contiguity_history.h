@@ -6,9 +6,9 @@
 #include <span>
 #include <string_view>
 
-#include "gpu/mac_profile.h"
+#include "gpu/history/mac_profile.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::history {
 
 enum class StridedArgument : char {
   kInput,   // a tensor that is read
@@ -44,4 +44,4 @@ std::span<const ContiguityHistory> contiguity_histories();
 // Whether the row concerns the macOS is left to the caller.
 const ContiguityHistory* contiguity_history(std::string_view operator_name, std::string_view release);
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::history

@@ -1,8 +1,8 @@
-#include "gpu/known_failures.h"
+#include "gpu/history/known_failures.h"
 
 #include <algorithm>
 
-namespace anymps::gpu {
+namespace anymps::gpu::history {
 namespace {
 
 constexpr KnownFailure kFailures[] = {
@@ -44,4 +44,4 @@ std::span<const KnownFailure> known_failures(std::string_view operator_name) {
   return {found.begin(), found.end()};
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::history

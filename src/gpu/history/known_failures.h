@@ -7,9 +7,9 @@
 #include <span>
 #include <string_view>
 
-#include "gpu/mac_profile.h"
+#include "gpu/history/mac_profile.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::history {
 
 enum class FailureOutcome : char {
   kRefuses,    // raises
@@ -39,4 +39,4 @@ struct KnownFailure {
 std::span<const KnownFailure> known_failures();
 std::span<const KnownFailure> known_failures(std::string_view operator_name);
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::history

@@ -1,4 +1,4 @@
-#include "gpu/mac_profile.h"
+#include "gpu/history/mac_profile.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,9 +6,9 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "gpu/edit_distance.h"
+#include "gpu/support/edit_distance.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::history {
 namespace {
 
 // Of memory, before macOS 26 and from it on.
@@ -67,7 +67,7 @@ std::vector<std::string> nearest_macs(std::string_view name, std::size_t count) 
   const std::string given = lower(name);
   std::vector<std::string> names;
   for (const MacProfile& mac : kMacs) names.emplace_back(mac.name);
-  std::ranges::stable_sort(names, {}, [&given](const std::string& one) { return edits_between(given, one); });
+  std::ranges::stable_sort(names, {}, [&given](const std::string& one) { return support::edits_between(given, one); });
   names.resize(std::min(count, names.size()));
   return names;
 }
@@ -107,4 +107,4 @@ ChosenMac choose_mac(std::string_view mac, std::string_view macos) {
                               " (anymps macs lists all)");
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::history

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anymps::gpu {
+namespace anymps::gpu::history {
 
 struct MacosVersion {
   unsigned major = 0;
@@ -82,4 +82,4 @@ struct ChosenMac {
 // std::invalid_argument with one line for a name that is not listed, an Intel Mac, or a version that is none.
 ChosenMac choose_mac(std::string_view mac, std::string_view macos);
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::history

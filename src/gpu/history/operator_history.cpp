@@ -1,9 +1,9 @@
-#include "gpu/operator_history.h"
+#include "gpu/history/operator_history.h"
 
 #include <algorithm>
 #include <iterator>
 
-namespace anymps::gpu {
+namespace anymps::gpu::history {
 namespace {
 
 constexpr TorchRelease kReleases[] = {
@@ -76,4 +76,4 @@ std::vector<OperatorHistory> overloads_of(std::string_view name) {
   return found;
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::history

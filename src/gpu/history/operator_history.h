@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anymps::gpu {
+namespace anymps::gpu::history {
 
 enum class OperatorRoute : char {
   kKernel = 'm',
@@ -63,4 +63,4 @@ OperatorRoute route_with_parts(const OperatorHistory& history, std::size_t relea
 // The name itself, or all overloads of a name without one.
 std::vector<OperatorHistory> overloads_of(std::string_view name);
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::history

@@ -1,8 +1,8 @@
-#include "gpu/byte_count.h"
+#include "gpu/memory/byte_count.h"
 
 #include <cstdio>
 
-namespace anymps::gpu {
+namespace anymps::gpu::memory {
 
 std::string format_bytes(std::uint64_t bytes) {
   constexpr double kUnit = 1024;
@@ -19,4 +19,4 @@ std::string format_bytes(std::uint64_t bytes) {
   return text;
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::memory

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace anymps::gpu {
+namespace anymps::gpu::memory {
 
 struct ByteCount {
   std::int64_t current = 0;
@@ -29,4 +29,4 @@ struct ByteCount {
 // "1.50 GiB", in the words of PyTorch's messages: 1,024 of a unit are still written in that unit.
 std::string format_bytes(std::uint64_t bytes);
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::memory

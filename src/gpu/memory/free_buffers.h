@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <map>
 
-namespace anymps::gpu {
+namespace anymps::gpu::memory {
 
 // Item must have `std::size_t size` and `Item* next`, and sizes must be multiples of kGrain.
 template <typename Item, std::size_t kGrain, std::size_t kDirect>
@@ -115,4 +115,4 @@ class FreeBuffers {
   std::size_t count_ = 0;
 };
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::memory

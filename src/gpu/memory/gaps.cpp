@@ -1,6 +1,6 @@
-#include "gpu/gaps.h"
+#include "gpu/memory/gaps.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::memory {
 
 void Gaps::insert(std::size_t offset, std::size_t size) {
   by_offset_.emplace(offset, size);
@@ -46,4 +46,4 @@ std::size_t Gaps::largest(std::size_t alignment) const {
   return size > skipped ? size - skipped : 0;
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::memory

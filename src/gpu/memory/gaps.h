@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-namespace anymps::gpu {
+namespace anymps::gpu::memory {
 
 class Gaps {
  public:
@@ -29,4 +29,4 @@ class Gaps {
   std::set<std::pair<std::size_t, std::size_t>> by_size_;  // size, offset
 };
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::memory

@@ -1,4 +1,4 @@
-#include "gpu/heap.h"
+#include "gpu/memory/heap.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/round_up.h"
+#include "gpu/support/round_up.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::memory {
 namespace {
 
 constexpr std::size_t kHeaderBytes = Heap::kAlignment;
@@ -27,7 +27,7 @@ constexpr std::size_t kLargestExponent = 47;
 constexpr std::size_t kClasses = (kLargestExponent - kSmallestExponent) * kStepsPerDoubling + 1;
 
 // In the steps of the Mac's books, so that the two figures can be compared.
-constexpr std::size_t counted(std::size_t bytes) { return round_up(bytes, kBufferStep); }
+constexpr std::size_t counted(std::size_t bytes) { return support::round_up(bytes, support::kBufferStep); }
 
 // Relaxed is enough for the counters: they are read for reports, and order nothing.
 void add(std::atomic<std::size_t>& counter, std::atomic<std::size_t>& peak, std::size_t bytes) noexcept {
@@ -136,7 +136,7 @@ std::size_t Heap::bytes_of(std::size_t class_index) noexcept {
 }
 
 Heap::Header* Heap::take_from_range(std::size_t class_index) noexcept {
-  const std::size_t block = round_up(bytes_of(class_index), kAlignment);
+  const std::size_t block = support::round_up(bytes_of(class_index), kAlignment);
   const bool carved = block <= kCarvedLimit;
   SizeClass& size_class = classes_[class_index];
   if (carved && static_cast<std::size_t>(size_class.chunk_end - size_class.chunk) >= block) {
@@ -144,12 +144,12 @@ Heap::Header* Heap::take_from_range(std::size_t class_index) noexcept {
     size_class.chunk += block;
     return header;
   }
-  const std::size_t want = carved ? kChunk : round_up(block, kPage);
+  const std::size_t want = carved ? kChunk : support::round_up(block, kPage);
   const std::size_t boundary = want >= kHugePage ? kHugePage : kPage;
   std::size_t start = next_.load(std::memory_order_relaxed);
   std::size_t first = 0;
   do {
-    first = round_up(start, boundary);
+    first = support::round_up(start, boundary);
     if (first > reserved_ || reserved_ - first < want) return nullptr;
   } while (!next_.compare_exchange_weak(start, first + want, std::memory_order_relaxed));
   if (carved && !back(want)) return nullptr;
@@ -276,4 +276,4 @@ void Heap::reset_peak() noexcept {
   committed_peak_.store(committed_.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::memory

@@ -15,7 +15,7 @@
 #include <memory>
 #include <mutex>
 
-namespace anymps::gpu {
+namespace anymps::gpu::memory {
 
 class Heap {
  public:
@@ -102,4 +102,4 @@ class Heap {
   std::atomic<std::int64_t> budget_{0};  // bytes that may be promised before the machine is asked again
 };
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::memory

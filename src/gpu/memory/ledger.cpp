@@ -1,15 +1,15 @@
-#include "gpu/ledger.h"
+#include "gpu/memory/ledger.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "gpu/free_buffers.h"
-#include "gpu/gaps.h"
-#include "gpu/round_up.h"
+#include "gpu/memory/free_buffers.h"
+#include "gpu/memory/gaps.h"
+#include "gpu/support/round_up.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::memory {
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
@@ -90,7 +90,7 @@ struct Ledger::Pool {
 
   const bool is_small;
   std::set<HeapRecord*, LessAvailable> heaps;
-  FreeBuffers<Buffer, kBufferStep, kMaxSmallAlloc> cached;
+  FreeBuffers<Buffer, support::kBufferStep, kMaxSmallAlloc> cached;
   std::size_t cached_bytes = 0;
   std::size_t buffer_bytes = 0;
   std::size_t buffers = 0;
@@ -172,7 +172,7 @@ std::size_t Ledger::low_watermark_value() const {
 
 Ledger::Buffer* Ledger::allocate(std::size_t bytes, std::uint64_t stack) {
   if (bytes >= mac_.max_buffer) throw InvalidBufferSize("Invalid buffer size: " + format_bytes(bytes));
-  const std::size_t size = round_up(bytes, kBufferStep);
+  const std::size_t size = support::round_up(bytes, support::kBufferStep);
   std::lock_guard lock(mutex_);
   Pool& pool = size <= kMaxSmallAlloc ? *small_ : *large_;
   Request request{.size = size,
@@ -194,7 +194,7 @@ Ledger::Buffer* Ledger::allocate(std::size_t bytes, std::uint64_t stack) {
   buffer->stack = stack;
   allocated_.increase(buffer->size);
   publish();
-  note(TraceKind::kAlloc, buffer->heap->address + buffer->offset, bytes, stack);
+  note(trace::TraceKind::kAlloc, buffer->heap->address + buffer->offset, bytes, stack);
   return buffer;
 }
 
@@ -244,14 +244,14 @@ Ledger::HeapRecord& Ledger::heap_for(Request& request) {
   } else if (request.size < kXLargeHeap / 2 && !request.has_memory_pressure) {
     size = kXLargeHeap;
   } else {
-    size = round_up(request.size, kRoundLarge);
+    size = support::round_up(request.size, kRoundLarge);
     is_split = false;
   }
   auto* heap = new HeapRecord(size, is_split, ++heap_counter_, next_address_, request.stack, pool);
-  next_address_ += round_up(size, kAddressStep);
+  next_address_ += support::round_up(size, kAddressStep);
   reserved_.increase(size);
   publish();
-  note(TraceKind::kHeapAlloc, heap->address, size, request.stack);
+  note(trace::TraceKind::kHeapAlloc, heap->address, size, request.stack);
   if ((verbosity_ & kAllocations) != 0) {
     tell_("Allocated shared heap #" + std::to_string(heap->id) + " of size " + format_bytes(size) + " (#heaps: " +
           std::to_string(pool.heaps.size() + 1) + ", current allocated: " + format_bytes(reserved_bytes()) + ")");
@@ -290,7 +290,7 @@ void Ledger::free(Buffer* buffer) noexcept {
   Pool& pool = buffer->heap->pool;
   allocated_.decrease(buffer->size);
   publish();
-  note(TraceKind::kFree, buffer->heap->address + buffer->offset, buffer->requested, buffer->stack);
+  note(trace::TraceKind::kFree, buffer->heap->address + buffer->offset, buffer->requested, buffer->stack);
   buffer->in_use = false;
   buffer->freed_at = pool.requests;
   pool.cached.push(buffer);
@@ -321,7 +321,7 @@ void Ledger::release(Buffer* buffer, bool with_empty_heap) {
   }
   reserved_.decrease(heap->size);
   publish();
-  note(TraceKind::kHeapFree, heap->address, heap->size);
+  note(trace::TraceKind::kHeapFree, heap->address, heap->size);
   if ((verbosity_ & kReleases) != 0) {
     tell_("Released heap #" + std::to_string(heap->id) + " of size " + format_bytes(heap->size) +
           " (current allocated: " + format_bytes(reserved_bytes()) + ", retain#: 1)");
@@ -416,7 +416,7 @@ void Ledger::release_cached() {
 
 std::string Ledger::out_of_memory_text(std::size_t bytes) const {
   std::lock_guard lock(mutex_);
-  return out_of_memory_text_locked(round_up(bytes, kBufferStep));
+  return out_of_memory_text_locked(support::round_up(bytes, support::kBufferStep));
 }
 
 std::string Ledger::out_of_memory_text_locked(std::size_t size) const {
@@ -466,9 +466,9 @@ void Ledger::record_events(bool on) {
 }
 
 // Under the lock, so that the trace has the changes in their order.
-void Ledger::note(TraceKind kind, std::uint64_t address, std::size_t bytes, std::uint64_t stack) noexcept {
+void Ledger::note(trace::TraceKind kind, std::uint64_t address, std::size_t bytes, std::uint64_t stack) noexcept {
   if (!recording_) return;
-  if (Trace* trace = Trace::current()) {
+  if (trace::Trace* trace = trace::Trace::current()) {
     trace->record(kind, 0, 0, address, bytes, stack);
     ++events_;
   }
@@ -476,7 +476,7 @@ void Ledger::note(TraceKind kind, std::uint64_t address, std::size_t bytes, std:
 
 Ledger::Books Ledger::books() const {
   std::lock_guard lock(mutex_);
-  const Trace* trace = Trace::current();
+  const trace::Trace* trace = trace::Trace::current();
   Books books{.heaps = {}, .events = events_, .trace_end = trace != nullptr ? trace->written() : 0};
   for (const Pool* pool : {small_.get(), large_.get()}) {
     for (const HeapRecord* heap : pool->heaps) {
@@ -503,4 +503,4 @@ std::size_t Ledger::heaps() const {
   return small_->heaps.size() + large_->heaps.size();
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::memory

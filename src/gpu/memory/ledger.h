@@ -27,10 +27,10 @@
 #include <string>
 #include <vector>
 
-#include "gpu/byte_count.h"
-#include "gpu/trace.h"
+#include "gpu/memory/byte_count.h"
+#include "gpu/trace/trace.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::memory {
 
 // The text is PyTorch's.
 struct OutOfMemory : std::runtime_error {
@@ -151,7 +151,7 @@ class Ledger {
   void collect_garbage(Request& request);
   std::size_t low_watermark_value() const;
   std::size_t limit_for(double ratio, const char* which) const;
-  void note(TraceKind kind, std::uint64_t address, std::size_t bytes, std::uint64_t stack = 0) noexcept;
+  void note(trace::TraceKind kind, std::uint64_t address, std::size_t bytes, std::uint64_t stack = 0) noexcept;
   // After each change of the counts, for those who ask without the lock.
   void publish();
   std::string out_of_memory_text_locked(std::size_t size) const;
@@ -179,4 +179,4 @@ class Ledger {
   std::uint64_t buffer_counter_ = 0;
 };
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::memory

@@ -1,4 +1,4 @@
-#include "gpu/unified_memory.h"
+#include "gpu/memory/unified_memory.h"
 
 #include <pthread.h>
 
@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "gpu/device.h"
-#include "gpu/machine_memory.h"
+#include "gpu/support/machine_memory.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::memory {
 namespace {
 
 // Made at first use: the library registers itself before the other static objects of this file exist.
@@ -62,7 +62,7 @@ Heap* make_heap() {
   // Sixty-four times the memory of the machine: a class keeps its addresses for good, so sizes that change from step
   // to step need room. The range costs nothing until it is touched.
   constexpr std::size_t kLeast = std::size_t{256} << 30;
-  return new Heap(std::max(64 * physical_memory(), kLeast), [] { return available_memory(); });
+  return new Heap(std::max(64 * support::physical_memory(), kLeast), [] { return support::available_memory(); });
 }
 
 }  // namespace
@@ -94,7 +94,8 @@ void* UnifiedMemory::take(std::size_t bytes) {
   if (block != nullptr) return block;
   throw OutOfMemory(ledger_.out_of_memory_text(bytes) +
                     "\nanymps: this is the limit of this machine, not of the simulated Mac: it has " +
-                    format_bytes(available_memory()) + " left (free memory, or what its control group allows).");
+                    format_bytes(support::available_memory()) +
+                    " left (free memory, or what its control group allows).");
 }
 
 void* UnifiedMemory::allocate(std::size_t bytes, std::uint64_t stack) {
@@ -126,4 +127,4 @@ void UnifiedMemory::reset_peak() {
   heap_.reset_peak();
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::memory

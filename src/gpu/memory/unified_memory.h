@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gpu/heap.h"
-#include "gpu/ledger.h"
+#include "gpu/memory/heap.h"
+#include "gpu/memory/ledger.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::memory {
 
 class UnifiedMemory {
  public:
@@ -51,4 +51,4 @@ class UnifiedMemory {
   Heap& heap_;
 };
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::memory

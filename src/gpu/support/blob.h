@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 
 class Blob {
  public:
@@ -31,4 +31,4 @@ class Blob {
   std::size_t size_ = 0;
 };
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

@@ -1,11 +1,11 @@
-#include "gpu/byte_size.h"
+#include "gpu/support/byte_size.h"
 
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <string>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 
 std::optional<std::uint64_t> parse_byte_size(std::string_view text) {
   double number = 0;
@@ -28,4 +28,4 @@ std::optional<std::uint64_t> parse_byte_size(std::string_view text) {
   return bytes < 9e18 ? std::optional(static_cast<std::uint64_t>(bytes)) : std::nullopt;
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

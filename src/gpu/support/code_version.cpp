@@ -1,4 +1,4 @@
-#include "gpu/code_version.h"
+#include "gpu/support/code_version.h"
 
 #include <dlfcn.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #include <link.h>
 #endif
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 namespace {
 
 #ifdef __linux__
@@ -92,4 +92,4 @@ std::string version_of_code(const void* address) {
   return std::string(ANYMPS_VERSION) + "+" + (id.empty() ? file_facts(address) : id);
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

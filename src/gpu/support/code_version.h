@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 
 // The version of anymps with the build id of the library or program that `address` lies in: part of the key of
 // everything that is cached, so that a change of the code that makes something never meets what the code before it
@@ -11,4 +11,4 @@ namespace anymps::gpu {
 // keep the answer.
 std::string version_of_code(const void* address);
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

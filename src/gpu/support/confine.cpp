@@ -1,4 +1,4 @@
-#include "gpu/confine.h"
+#include "gpu/support/confine.h"
 
 #include <stdexcept>
 
@@ -23,7 +23,7 @@
 #include <cstring>
 #include <vector>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 namespace {
 
 #if defined(__x86_64__)
@@ -238,15 +238,15 @@ void confine() {
   allow_calls();
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support
 
 #else
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 
 std::string why_not_confined() { return "only Linux on x86-64 and aarch64 has what a sandbox is made of here"; }
 void confine() { throw std::runtime_error(why_not_confined()); }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 
 // Why confine() cannot work on this machine; empty where it can.
 std::string why_not_confined();
@@ -18,4 +18,4 @@ std::string why_not_confined();
 // older kernel without Landlock has the one lock.
 void confine();
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 
 // Levenshtein's distance.
 inline std::size_t edits_between(std::string_view a, std::string_view b) {
@@ -24,4 +24,4 @@ inline std::size_t edits_between(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

@@ -1,4 +1,4 @@
-#include "gpu/files_ahead.h"
+#include "gpu/support/files_ahead.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 namespace {
 
 struct OpenedAhead {
@@ -74,4 +74,4 @@ std::vector<std::byte> read_plain(const std::string& file) {
   return bytes_of(opened);
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

@@ -1,4 +1,4 @@
-// Files that are opened before a process is confined (gpu/confine.h), and read afterwards.
+// Files that are opened before a process is confined (gpu/support/confine.h), and read afterwards.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 
 struct TooManyFiles : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -20,4 +20,4 @@ void open_ahead(const std::string& file);
 // std::runtime_error with the reason, without the file's name.
 std::vector<std::byte> read_plain(const std::string& file);
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

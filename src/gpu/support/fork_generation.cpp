@@ -1,8 +1,8 @@
-#include "gpu/fork_generation.h"
+#include "gpu/support/fork_generation.h"
 
 #include <pthread.h>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 namespace {
 
 std::atomic<std::uint32_t> generation{0};
@@ -15,4 +15,4 @@ void count_fork() noexcept { generation.fetch_add(1, std::memory_order_relaxed);
 
 std::uint32_t fork_generation() noexcept { return generation.load(std::memory_order_relaxed); }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 
 std::uint32_t fork_generation() noexcept;
 
@@ -23,4 +23,4 @@ Made& of_this_generation(std::atomic<Made*>& slot, const Make& make) {
   return *current;
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 
 // Deeper than anything that anymps or the tools around it write.
 inline constexpr std::size_t kMostJsonDepth = 200;
@@ -29,4 +29,4 @@ inline bool is_nested_too_deep(std::string_view json) {
   return false;
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

@@ -1,4 +1,4 @@
-#include "gpu/machine_memory.h"
+#include "gpu/support/machine_memory.h"
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 namespace {
 
 namespace fs = std::filesystem;
@@ -117,4 +117,4 @@ std::optional<std::size_t> memory_limit(const fs::path& root) {
 
 std::optional<std::size_t> memory_limit() { return memory_limit("/"); }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 
 std::size_t physical_memory();
 
@@ -20,4 +20,4 @@ std::size_t available_memory(const std::filesystem::path& root);
 std::optional<std::size_t> memory_limit();
 std::optional<std::size_t> memory_limit(const std::filesystem::path& root);
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

@@ -1,11 +1,11 @@
-#include "gpu/sha256.h"
+#include "gpu/support/sha256.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string_view>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 namespace {
 
 // The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
@@ -101,4 +101,4 @@ std::string hex_of(const Digest& digest) {
   return text;
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

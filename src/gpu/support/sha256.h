@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 
 using Digest = std::array<std::byte, 32>;
 
@@ -32,4 +32,4 @@ class Sha256 {
   std::uint64_t length_ = 0;
 };
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

@@ -1,4 +1,4 @@
-#include "gpu/whole_file.h"
+#include "gpu/support/whole_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 namespace {
 
 namespace fs = std::filesystem;
@@ -104,4 +104,4 @@ std::string why_not_written(const fs::path& path) {
   return ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 
 // Nothing where it cannot be read, to its end.
 std::optional<std::string> read_whole(const std::filesystem::path& path);
@@ -19,4 +19,4 @@ void write_whole(const std::filesystem::path& path, std::string_view bytes);
 // against it. For verbs that work for a while before they have something to write.
 std::string why_not_written(const std::filesystem::path& path);
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 
 template <typename Number = std::uint64_t>
 std::optional<Number> whole_number(std::string_view text) {
@@ -16,4 +16,4 @@ std::optional<Number> whole_number(std::string_view text) {
   return value;
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

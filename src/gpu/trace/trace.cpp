@@ -1,4 +1,4 @@
-#include "gpu/trace.h"
+#include "gpu/trace/trace.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,10 +15,10 @@
 #include <cstring>
 #include <thread>
 
-#include "gpu/trace_format.h"
-#include "gpu/whole_number.h"
+#include "gpu/support/whole_number.h"
+#include "gpu/trace/trace_format.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::trace {
 namespace {
 
 using namespace trace_format;
@@ -96,7 +96,7 @@ std::string_view text_of(std::byte* base, std::uint32_t id) {
 
 std::uint64_t ring_count_asked_for() {
   const char* text = std::getenv("ANYMPS_TRACE_EVENTS");
-  const auto count = text != nullptr ? whole_number(text) : std::nullopt;
+  const auto count = text != nullptr ? support::whole_number(text) : std::nullopt;
   return std::clamp<std::uint64_t>(count.value_or(kRing.count), kRing.count, kLongestRing);
 }
 
@@ -438,4 +438,4 @@ void Trace::set_fact(std::string_view key, std::string_view value) noexcept {
   }
 }
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::trace

@@ -14,7 +14,7 @@
 #include <limits>
 #include <string_view>
 
-namespace anymps::gpu {
+namespace anymps::gpu::trace {
 
 // What happened. In each record `b` is the measured quantity, which the tallies add up; the other numbers are as
 // listed.
@@ -41,7 +41,7 @@ enum class TraceKind : std::uint32_t {
   kHeapAlloc,  // b: bytes of the heap
   kHeapFree,   // b: as kHeapAlloc
   // While a run is checked (backend/check).
-  kFinding,  // name: a rule of lab/check_rules.h, or rule, tab, what it is about; b: in the rule's unit
+  kFinding,  // name: a rule of lab/check/rules.h, or rule, tab, what it is about; b: in the rule's unit
   kWork,     // name: "work" or "wait"; site: a line of the user's below which the device worked or was waited for
   kBufferTooLarge,  // a: bytes asked for; b: bytes that a buffer may have
 };
@@ -146,4 +146,4 @@ class Trace {
   std::atomic<bool> in_memory_{false};
 };
 
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::trace

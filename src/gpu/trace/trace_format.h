@@ -1,4 +1,4 @@
-// The layout of a trace file, version 3. Shared by the writer (trace.cpp) and the reader (lab/trace_reader.cpp);
+// The layout of a trace file, version 3. Shared by the writer (trace.cpp) and the reader (lab/trace/reader.cpp);
 // docs/trace.md explains it. All numbers are little-endian; all offsets count from the start of the file.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-namespace anymps::gpu::trace_format {
+namespace anymps::gpu::trace::trace_format {
 
 static_assert(std::endian::native == std::endian::little, "trace files are written in place, little-endian");
 
@@ -106,4 +106,4 @@ constexpr std::size_t file_bytes(std::uint64_t ring_count) { return kRing.offset
 static_assert(sizeof(Header) <= kStrings.offset);
 static_assert(kStrings.count / kStringAlignment <= kIdMask);
 
-}  // namespace anymps::gpu::trace_format
+}  // namespace anymps::gpu::trace::trace_format

@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 
 // For nouns that take an s.
 inline std::string counted(std::uint64_t number, std::string_view noun) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 
 // Empty where it cannot be read. A file of /proc whose process ends meanwhile is cut short: an iterator of the stream's
 // buffer would throw there.
@@ -17,4 +17,4 @@ inline std::string file_text(const std::filesystem::path& path) {
   return std::move(text).str();
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

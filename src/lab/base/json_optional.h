@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 
 template <typename Value>
 nlohmann::json or_null(const std::optional<Value>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

@@ -1,9 +1,9 @@
-#include "lab/straight_line.h"
+#include "lab/base/least_squares.h"
 
 #include <cstddef>
 #include <numeric>
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 
 StraightLine StraightLine::through(std::span<const double> x, std::span<const double> y) {
   const auto count = static_cast<double>(x.size());
@@ -29,4 +29,4 @@ StraightLine StraightLine::over_index(std::span<const double> values) {
   return through(index, values);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 
 struct StraightLine {
   double base = 0;   // at 0
@@ -18,4 +18,4 @@ struct StraightLine {
   double at(double x) const { return base + slope * x; }
 };
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

@@ -1,4 +1,4 @@
-#include "lab/log.h"
+#include "lab/base/log.h"
 
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "lab/safe_text.h"
+#include "lab/base/safe_text.h"
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 namespace {
 
 // "anymps: text" for news; "anymps: error: text" where the reader has to act.
@@ -35,4 +35,4 @@ spdlog::logger& log() {
   return logger;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

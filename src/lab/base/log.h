@@ -4,8 +4,8 @@
 
 #include <spdlog/logger.h>
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 
 spdlog::logger& log();
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

@@ -3,10 +3,10 @@
 
 #include <string_view>
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 
 void say_info(std::string_view line);
 void say_warning(std::string_view line);
 void say_error(std::string_view line);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

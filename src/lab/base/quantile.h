@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 
 // Of sorted values, at least one: linear interpolation between the two nearest (method 7 of Hyndman and Fan, numpy's
 // default).
@@ -16,4 +16,4 @@ inline double quantile(const std::vector<double>& sorted, double fraction) {
   return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

@@ -1,13 +1,13 @@
-#include "lab/safe_text.h"
+#include "lab/base/safe_text.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
 
-#include "lab/terminal.h"
+#include "lab/base/terminal.h"
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 namespace {
 
 constexpr std::string_view kEscape = "\x1b[";
@@ -100,4 +100,4 @@ std::string csv_cell(std::string_view text) {
   return quoted + "\"";
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

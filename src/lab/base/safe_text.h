@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 
 // For a terminal: no control character is left, in ASCII or in Unicode, but line breaks, tabs and the colours that
 // Terminal::paint() writes. What was one is a question mark.
@@ -24,4 +24,4 @@ void print_text(std::FILE* stream, std::string_view text);
 // - or @ and is no number.
 std::string csv_cell(std::string_view text);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

@@ -1,6 +1,6 @@
-#include "lab/runbook/shell_words.h"
+#include "lab/base/shell_words.h"
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 
 std::string shell_quoted(const std::string& word) {
   constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
@@ -22,4 +22,4 @@ std::string shell_quoted(const std::vector<std::string>& words) {
   return line;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

@@ -1,4 +1,4 @@
-#include "lab/standard_output.h"
+#include "lab/base/standard_output.h"
 
 #include <unistd.h>
 
@@ -8,9 +8,9 @@
 #include <iostream>
 #include <string>
 
-#include "lab/said.h"
+#include "lab/base/log_line.h"
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 
 bool output_failed() { return std::ferror(stdout) != 0 || !std::cout; }
 
@@ -26,4 +26,4 @@ int status_after_output(int status) {
   return status != 0 ? status : 1;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

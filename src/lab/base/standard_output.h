@@ -1,7 +1,7 @@
 // The end of what a program prints.
 #pragma once
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 
 // Whether something did not arrive. What throws because of it need not be told: status_after_output() does.
 bool output_failed();
@@ -10,4 +10,4 @@ bool output_failed();
 // standard error and gives a status of failure instead of success.
 int status_after_output(int status);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

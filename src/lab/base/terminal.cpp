@@ -1,4 +1,4 @@
-#include "lab/terminal.h"
+#include "lab/base/terminal.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -9,9 +9,9 @@
 #include <optional>
 #include <string_view>
 
-#include "gpu/whole_number.h"
+#include "gpu/support/whole_number.h"
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 namespace {
 
 constexpr std::size_t kFewestColumns = 40;
@@ -24,7 +24,7 @@ std::string_view terminal_variable(const char* name) {
 }
 
 std::optional<std::size_t> columns_asked_for() {
-  const auto columns = gpu::whole_number<std::size_t>(terminal_variable("COLUMNS"));
+  const auto columns = gpu::support::whole_number<std::size_t>(terminal_variable("COLUMNS"));
   return columns && *columns >= kFewestColumns && *columns <= kMostColumns ? columns : std::nullopt;
 }
 
@@ -58,4 +58,4 @@ Terminal Terminal::behind(int file_descriptor) {
   return terminal;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

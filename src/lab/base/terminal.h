@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 
 // Weights and colours of ECMA-48, for paint.
 inline constexpr std::string_view kBold = "1";
@@ -30,4 +30,4 @@ struct Terminal {
   static Terminal behind(int file_descriptor);
 };
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

@@ -1,8 +1,8 @@
-#include "lab/text_wrap.h"
+#include "lab/base/text_wrap.h"
 
 #include <algorithm>
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 
 std::string wrapped(std::string_view text, std::size_t width, std::string_view indent) {
   std::string result;
@@ -80,4 +80,4 @@ std::string keep_ends(std::string_view text, std::size_t width) {
   return std::string(text.substr(0, end)) + keep_end(text.substr(end), width - width / 2);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

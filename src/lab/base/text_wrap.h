@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "lab/terminal.h"
+#include "lab/base/terminal.h"
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 
 // Breaks at spaces; every line after the first begins with `indent`, which counts towards the width of all. Ends with a
 // line break.
@@ -30,4 +30,4 @@ std::string keep_end(std::string_view text, std::size_t width);
 // As that, without the middle: what names have in common stands before, what tells them apart behind.
 std::string keep_ends(std::string_view text, std::size_t width);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

@@ -1,4 +1,4 @@
-#include "lab/check_acceptance.h"
+#include "lab/check/acceptance.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "lab/check_rules.h"
+#include "lab/check/rules.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 namespace {
 
 constexpr std::string_view kMark = "anymps: ignore";
@@ -83,13 +83,13 @@ bool comment_accepts(std::string_view line, std::string_view rule) {
 }
 
 std::size_t take_accepted(std::vector<Finding>& findings, const Baseline& baseline) {
-  SourceLines sources;
+  trace::SourceLines sources;
   return std::erase_if(findings, [&](const Finding& finding) {
     if (baseline.accepts(finding)) return true;
-    const std::vector<SourceLine> lines = sources.at(finding.site);
-    return std::ranges::any_of(lines,
-                               [&](const SourceLine& line) { return comment_accepts(line.text, finding.rule->id); });
+    const std::vector<trace::SourceLine> lines = sources.at(finding.site);
+    return std::ranges::any_of(
+        lines, [&](const trace::SourceLine& line) { return comment_accepts(line.text, finding.rule->id); });
   });
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

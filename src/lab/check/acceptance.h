@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/check_findings.h"
+#include "lab/check/findings.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 
 struct Baseline {
   struct Entry {
@@ -40,4 +40,4 @@ bool comment_accepts(std::string_view line, std::string_view rule);
 // Takes out what is accepted; returns how many findings these were.
 std::size_t take_accepted(std::vector<Finding>& findings, const Baseline& baseline);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

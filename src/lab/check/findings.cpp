@@ -1,4 +1,4 @@
-#include "lab/check_findings.h"
+#include "lab/check/findings.h"
 
 #include <fmt/format.h>
 
@@ -9,23 +9,23 @@
 #include <tuple>
 #include <utility>
 
-#include "gpu/operator_history.h"
-#include "lab/check_waits.h"
-#include "lab/coverage_screen.h"
+#include "gpu/history/operator_history.h"
+#include "lab/check/waits.h"
+#include "lab/coverage/screen.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 namespace {
 
-using gpu::TraceKind;
+using gpu::trace::TraceKind;
 
 // Adds up what has the same rule, subject and line.
 class Collector {
  public:
-  void add(const CheckRule& rule, const std::string& subject, const std::string& site, const TraceTally& tally) {
+  void add(const CheckRule& rule, const std::string& subject, const std::string& site, const trace::TraceTally& tally) {
     Finding& finding = findings_[{rule.id, subject, site}];
     finding.rule = &rule;
     finding.subject = subject;
-    finding.site = SourceSite::parse(site);
+    finding.site = trace::SourceSite::parse(site);
     finding.count += tally.count;
     if (rule.unit != CheckUnit::kNone) finding.total += tally.total;
   }
@@ -54,9 +54,9 @@ const CheckRule* rule_of(TraceKind kind) {
   }
 }
 
-std::string release_of(const std::vector<TraceFile>& traces) {
+std::string release_of(const std::vector<trace::TraceFile>& traces) {
   for (const char* key : {"as torch", "torch"}) {
-    for (const TraceFile& trace : traces) {
+    for (const trace::TraceFile& trace : traces) {
       const auto fact = trace.facts.find(key);
       if (fact != trace.facts.end() && !fact->second.empty()) return fact->second;
     }
@@ -66,11 +66,11 @@ std::string release_of(const std::vector<TraceFile>& traces) {
 
 }  // namespace
 
-std::vector<Finding> recorded_findings(const std::vector<TraceFile>& traces, std::vector<std::string>& caveats) {
+std::vector<Finding> recorded_findings(const std::vector<trace::TraceFile>& traces, std::vector<std::string>& caveats) {
   Collector collector;
   std::set<std::string> unknown;
-  for (const TraceFile& trace : traces) {
-    for (const TraceTally& tally : trace.tallies) {
+  for (const trace::TraceFile& trace : traces) {
+    for (const trace::TraceTally& tally : trace.tallies) {
       if (const CheckRule* rule = rule_of(tally.kind)) {
         collector.add(*rule, tally.name, tally.site, tally);
       } else if (tally.kind == TraceKind::kFinding) {
@@ -99,12 +99,12 @@ std::vector<Finding> recorded_findings(const std::vector<TraceFile>& traces, std
 }
 
 std::string operator_arrival(std::string_view name, std::string_view release) {
-  const auto releases = gpu::torch_releases();
-  const auto simulated = gpu::torch_release(release.substr(0, release.find('+')));
-  std::vector<gpu::OperatorHistory> overloads = find_operators(name);
+  const auto releases = gpu::history::torch_releases();
+  const auto simulated = gpu::history::torch_release(release.substr(0, release.find('+')));
+  std::vector<gpu::history::OperatorHistory> overloads = coverage::find_operators(name);
   // Without an overload, those are meant that the release lacks: another may have been there for long.
   if (simulated) {
-    std::erase_if(overloads, [&](const auto& overload) { return gpu::runs_on_mps(overload.in(*simulated)); });
+    std::erase_if(overloads, [&](const auto& overload) { return gpu::history::runs_on_mps(overload.in(*simulated)); });
   }
   if (overloads.empty()) return {};
   const auto runs_in = [&overloads](std::size_t index) {
@@ -116,4 +116,4 @@ std::string operator_arrival(std::string_view name, std::string_view release) {
   return fmt::format("on MPS in no release of PyTorch up to {}", releases.back().version);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

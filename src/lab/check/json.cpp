@@ -1,10 +1,10 @@
-#include "lab/check_json.h"
+#include "lab/check/json.h"
 
 #include <nlohmann/json.hpp>
 
-#include "lab/json_text.h"
+#include "lab/base/json_text.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 namespace {
 
 using nlohmann::json;
@@ -35,12 +35,12 @@ std::string check_json(const CheckReport& report) {
   for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kNote}) {
     counts[severity_name(severity)] = report.count(severity);
   }
-  const RunSummary& run = report.run;
+  const trace::RunSummary& run = report.run;
   const json whole = {
       {"version", 1},
       {"command", run.command},
       {"status", run.status},
-      {"signal", run.signal != 0 ? json(signal_name(run.signal)) : json()},
+      {"signal", run.signal != 0 ? json(trace::signal_name(run.signal)) : json()},
       {"interrupted", run.interrupted},
       {"seconds", run.seconds},
       {"processes", run.processes},
@@ -62,7 +62,7 @@ std::string check_json(const CheckReport& report) {
       {"skipped_rules", report.skipped},
       {"caveats", run.caveats},
   };
-  return json_pages(whole);
+  return base::json_pages(whole);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "lab/check_report.h"
+#include "lab/check/report.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 
 std::string check_json(const CheckReport& report);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

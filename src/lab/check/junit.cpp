@@ -1,14 +1,14 @@
-#include "lab/check_junit.h"
+#include "lab/check/junit.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "lab/markup.h"
-#include "lab/summary_screen.h"
+#include "lab/html/escape.h"
+#include "lab/trace/run_screen.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 namespace {
 
 struct Cases {
@@ -37,8 +37,8 @@ void add_command_case(Cases& cases, const CheckReport& report) {
   if (!report.command_failed()) return add_case(cases, "command", "");
   ++cases.errors;
   add_case(cases, "command",
-           fmt::format("<error type=\"status\" message=\"{}\">{}</error>", escaped(ended_text(report.run)),
-                       escaped(command_text(report.run))));
+           fmt::format("<error type=\"status\" message=\"{}\">{}</error>", html::escaped(trace::ended_text(report.run)),
+                       html::escaped(trace::command_text(report.run))));
 }
 
 void add_rule(Cases& cases, const CheckReport& report, const CheckRule& rule) {
@@ -50,14 +50,15 @@ void add_rule(Cases& cases, const CheckReport& report, const CheckRule& rule) {
   std::string content;
   if (!failing.empty()) {
     ++cases.failures;
-    content += fmt::format("<failure type=\"{}\" message=\"{}\">{}{}</failure>",
-                           severity_name(failing.front()->severity), escaped(rule.title),
-                           escaped(finding_lines(failing)), escaped(fmt::format("{} {}", rule.why, rule.remedy)));
+    content +=
+        fmt::format("<failure type=\"{}\" message=\"{}\">{}{}</failure>", severity_name(failing.front()->severity),
+                    html::escaped(rule.title), html::escaped(finding_lines(failing)),
+                    html::escaped(fmt::format("{} {}", rule.why, rule.remedy)));
   } else if (report.run.processes == 0 || std::ranges::find(report.skipped, rule.id) != report.skipped.end()) {
     ++cases.skipped;
     content += "<skipped message=\"it could not be looked for\"/>";
   }
-  if (!others.empty()) content += fmt::format("<system-out>{}</system-out>", escaped(finding_lines(others)));
+  if (!others.empty()) content += fmt::format("<system-out>{}</system-out>", html::escaped(finding_lines(others)));
   add_case(cases, rule.id, content);
 }
 
@@ -75,4 +76,4 @@ std::string check_junit(const CheckReport& report) {
       counts, cases.xml);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

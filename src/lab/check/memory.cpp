@@ -1,4 +1,4 @@
-#include "lab/check_memory.h"
+#include "lab/check/memory.h"
 
 #include <fmt/format.h>
 
@@ -8,15 +8,15 @@
 #include <tuple>
 #include <utility>
 
-#include "lab/counted.h"
-#include "lab/size_report.h"
-#include "lab/straight_line.h"
-#include "lab/summary_screen.h"
+#include "lab/base/counted.h"
+#include "lab/base/least_squares.h"
+#include "lab/base/units.h"
+#include "lab/size/report.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 namespace {
 
-using gpu::TraceKind;
+using gpu::trace::TraceKind;
 
 // A loss kept for the log is no leak: a scalar of the device takes less than this.
 constexpr double kLeastGrowth = 1024;
@@ -29,7 +29,7 @@ constexpr double kFragmentedShare = 1.5;
 constexpr std::uint64_t kFragmentedBytes = std::uint64_t{1024 + 64} << 20;
 
 double byte_slope(std::span<const std::uint64_t> values) {
-  return StraightLine::over_index(std::vector<double>(values.begin(), values.end())).slope;
+  return base::StraightLine::over_index(std::vector<double>(values.begin(), values.end())).slope;
 }
 
 struct Series {
@@ -40,11 +40,11 @@ struct Series {
 };
 
 // What each loop of each process and thread held at the end of each round.
-std::vector<Series> series_of(const std::vector<TraceFile>& traces) {
+std::vector<Series> series_of(const std::vector<trace::TraceFile>& traces) {
   std::vector<Series> all;
-  for (const TraceFile& trace : traces) {
+  for (const trace::TraceFile& trace : traces) {
     std::map<std::tuple<TraceKind, std::string, std::string, std::uint32_t>, Series> of_trace;
-    for (const TraceRecord& record : trace.records) {
+    for (const trace::TraceRecord& record : trace.records) {
       if (record.kind != TraceKind::kStep && record.kind != TraceKind::kEpoch) continue;
       Series& series = of_trace[{record.kind, record.name, record.site, record.thread}];
       series.kind = record.kind;
@@ -61,20 +61,20 @@ Finding growth_finding(const Series& series, const Growth& growth) {
   const char* round = series.kind == TraceKind::kStep ? "step" : "epoch";
   Finding finding;
   finding.rule = check_rule("memory-growth");
-  finding.subject = "over " + counted(growth.last - growth.first, round);
-  finding.site = SourceSite::parse(series.site);
+  finding.subject = "over " + base::counted(growth.last - growth.first, round);
+  finding.site = trace::SourceSite::parse(series.site);
   finding.count = 1;
   finding.total = growth.total();
   finding.detail = fmt::format(
       "{} more in tensors each {}, from {} {} to {}; this line ends a {}, and anymps plateau names the lines that keep "
       "the tensors",
-      human_bytes(static_cast<std::uint64_t>(growth.bytes_each)), round, round, growth.first + 1, growth.last + 1,
+      base::human_bytes(static_cast<std::uint64_t>(growth.bytes_each)), round, round, growth.first + 1, growth.last + 1,
       round);
   return finding;
 }
 
 // Optimisers of one loop grow together, and so do its processes; the one that grows most stands for all.
-void add_growth(const std::vector<TraceFile>& traces, std::vector<Finding>& findings) {
+void add_growth(const std::vector<trace::TraceFile>& traces, std::vector<Finding>& findings) {
   const std::vector<Series> all = series_of(traces);
   const auto most = [&all](TraceKind kind, std::size_t fewest) -> std::optional<Finding> {
     std::optional<Finding> largest;
@@ -101,7 +101,7 @@ Finding of_the_run(std::string_view rule, std::uint64_t bytes, std::string detai
   return finding;
 }
 
-std::uint64_t trace_number(const TraceFile& trace, const char* key) {
+std::uint64_t trace_number(const trace::TraceFile& trace, const char* key) {
   const auto fact = trace.facts.find(key);
   return fact != trace.facts.end() ? std::strtoull(fact->second.c_str(), nullptr, 10) : 0;
 }
@@ -125,10 +125,10 @@ std::optional<Growth> steady_growth(std::span<const std::uint64_t> bytes, std::s
   return Growth{slope, warm_up, bytes.size() - 1};
 }
 
-CheckMemory check_memory(const std::vector<TraceFile>& traces) {
+CheckMemory check_memory(const std::vector<trace::TraceFile>& traces) {
   CheckMemory memory;
-  for (const TraceFile& trace : traces) {
-    const std::uint64_t block = peak_block_of(trace);
+  for (const trace::TraceFile& trace : traces) {
+    const std::uint64_t block = trace::peak_block_of(trace);
     const std::uint64_t limit = trace_number(trace, "limit");
     const std::uint64_t recommended = trace_number(trace, "recommended");
     if (memory.limit_bytes == 0) memory.limit_bytes = limit;
@@ -138,33 +138,36 @@ CheckMemory check_memory(const std::vector<TraceFile>& traces) {
   }
   // A program that takes the limit away does not make the Mac larger.
   if (memory.limit_bytes == 0) {
-    memory.limit_bytes = static_cast<std::uint64_t>(kHighWatermark * static_cast<double>(memory.recommended_bytes));
+    memory.limit_bytes =
+        static_cast<std::uint64_t>(size::kHighWatermark * static_cast<double>(memory.recommended_bytes));
   }
   return memory;
 }
 
-std::vector<Finding> memory_findings(const std::vector<TraceFile>& traces, const CheckMemory& memory) {
+std::vector<Finding> memory_findings(const std::vector<trace::TraceFile>& traces, const CheckMemory& memory) {
   std::vector<Finding> findings;
   add_growth(traces, findings);
   if (memory.limit_bytes != 0 && memory.block_bytes > memory.limit_bytes) {
-    findings.push_back(of_the_run("memory-does-not-fit", memory.block_bytes,
-                                  fmt::format("peak of {} in tensors and temporaries; PyTorch's limit there is {}",
-                                              human_bytes(memory.block_bytes), human_bytes(memory.limit_bytes))));
+    findings.push_back(
+        of_the_run("memory-does-not-fit", memory.block_bytes,
+                   fmt::format("peak of {} in tensors and temporaries; PyTorch's limit there is {}",
+                               base::human_bytes(memory.block_bytes), base::human_bytes(memory.limit_bytes))));
   } else if (memory.recommended_bytes != 0 &&
              static_cast<double>(memory.driver_bytes) > kNear * static_cast<double>(memory.recommended_bytes)) {
     findings.push_back(
         of_the_run("memory-near-limit", memory.driver_bytes,
                    fmt::format("peak of {} held from the driver; Metal recommends at most {}",
-                               human_bytes(memory.driver_bytes), human_bytes(memory.recommended_bytes))));
+                               base::human_bytes(memory.driver_bytes), base::human_bytes(memory.recommended_bytes))));
   }
   const std::uint64_t beside = memory.driver_bytes - std::min(memory.driver_bytes, memory.block_bytes);
   if (beside >= kFragmentedBytes &&
       static_cast<double>(memory.driver_bytes) >= kFragmentedShare * static_cast<double>(memory.block_bytes)) {
-    findings.push_back(of_the_run("memory-fragmentation", beside,
-                                  fmt::format("peak of {} held from the driver, of {} in tensors and temporaries",
-                                              human_bytes(memory.driver_bytes), human_bytes(memory.block_bytes))));
+    findings.push_back(
+        of_the_run("memory-fragmentation", beside,
+                   fmt::format("peak of {} held from the driver, of {} in tensors and temporaries",
+                               base::human_bytes(memory.driver_bytes), base::human_bytes(memory.block_bytes))));
   }
   return findings;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "lab/check_findings.h"
-#include "lab/trace_reader.h"
+#include "lab/check/findings.h"
+#include "lab/trace/reader.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 
 // Of the process that held the most; processes do not share a limit.
 struct CheckMemory {
@@ -21,9 +21,9 @@ struct CheckMemory {
   std::uint64_t recommended_bytes = 0;  // Metal's working set; 0: not known
 };
 
-CheckMemory check_memory(const std::vector<TraceFile>& traces);
+CheckMemory check_memory(const std::vector<trace::TraceFile>& traces);
 
-std::vector<Finding> memory_findings(const std::vector<TraceFile>& traces, const CheckMemory& memory);
+std::vector<Finding> memory_findings(const std::vector<trace::TraceFile>& traces, const CheckMemory& memory);
 
 struct Growth {
   double bytes_each = 0;  // a step
@@ -37,4 +37,4 @@ struct Growth {
 // program that fills a cache reaches a plateau. Nothing for fewer than `fewest` values after the warm-up.
 std::optional<Growth> steady_growth(std::span<const std::uint64_t> bytes, std::size_t warm_up, std::size_t fewest);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

@@ -1,4 +1,4 @@
-#include "lab/check_report.h"
+#include "lab/check/report.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <iterator>
 #include <tuple>
 
-#include "lab/check_timing.h"
-#include "lab/counted.h"
+#include "lab/base/counted.h"
+#include "lab/check/timing.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 namespace {
 
 void put_in_order(std::vector<Finding>& findings) {
@@ -34,7 +34,7 @@ std::string CheckReport::counts_text() const {
   std::vector<std::string> parts;
   for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kNote}) {
     if (const std::size_t number = count(severity); number > 0) {
-      parts.push_back(counted(number, severity_name(severity)));
+      parts.push_back(base::counted(number, severity_name(severity)));
     }
   }
   std::string text = parts.empty() ? "nothing found" : fmt::format("{}", fmt::join(parts, ", "));
@@ -64,18 +64,18 @@ std::string message_of(const Finding& finding) {
   std::string message(finding.rule->title);
   if (!finding.subject.empty()) message += ": " + finding.subject;
   std::vector<std::string> figures;
-  if (finding.count > 1) figures.push_back(counted(finding.count, "time"));
+  if (finding.count > 1) figures.push_back(base::counted(finding.count, "time"));
   if (const std::string total = in_unit(finding.rule->unit, finding.total); !total.empty()) figures.push_back(total);
   if (!figures.empty()) message += fmt::format(" ({})", fmt::join(figures, ", "));
   if (!finding.detail.empty()) message += "; " + finding.detail;
   return message;
 }
 
-CheckReport check_report(const ChildCommand& command, const ChildResult& result, const std::vector<TraceFile>& traces,
-                         const CheckPolicy& policy) {
+CheckReport check_report(const host::ChildCommand& command, const host::ChildResult& result,
+                         const std::vector<trace::TraceFile>& traces, const CheckPolicy& policy) {
   CheckReport report;
   report.policy = policy;
-  report.run = summarise(command, result, traces);
+  report.run = trace::summarise(command, result, traces);
   report.memory = check_memory(traces);
   report.findings = recorded_findings(traces, report.run.caveats);
   std::ranges::move(memory_findings(traces, report.memory), std::back_inserter(report.findings));
@@ -85,8 +85,9 @@ CheckReport check_report(const ChildCommand& command, const ChildResult& result,
     report.skipped.push_back(kTimingRule);
     report.run.caveats.push_back(fmt::format("{} was not looked for: {}", kTimingRule, timing.why_not));
   }
-  report.device_used = std::ranges::any_of(
-      traces, [](const TraceFile& trace) { return trace.peak_allocated_bytes > 0 || trace.peak_driver_bytes > 0; });
+  report.device_used = std::ranges::any_of(traces, [](const trace::TraceFile& trace) {
+    return trace.peak_allocated_bytes > 0 || trace.peak_driver_bytes > 0;
+  });
   if (!report.device_used && report.run.processes > 0 && !report.command_failed()) {
     Finding finding;
     finding.rule = check_rule("mps-not-used");
@@ -104,4 +105,4 @@ CheckReport check_report(const ChildCommand& command, const ChildResult& result,
   return report;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/check_acceptance.h"
-#include "lab/check_findings.h"
-#include "lab/check_memory.h"
-#include "lab/run_summary.h"
+#include "lab/check/acceptance.h"
+#include "lab/check/findings.h"
+#include "lab/check/memory.h"
+#include "lab/trace/run_summary.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 
 struct CheckPolicy {
   bool strict = false;
@@ -22,7 +22,7 @@ struct CheckPolicy {
 
 struct CheckReport {
   CheckPolicy policy;
-  RunSummary run;  // its caveats are those of the check
+  trace::RunSummary run;  // its caveats are those of the check
   CheckMemory memory;
   std::vector<Finding> findings;          // the most severe first; those of a rule together
   std::size_t accepted = 0;               // findings that are not among them, by a comment or the baseline
@@ -52,7 +52,7 @@ std::vector<RuleFindings> by_rule(const CheckReport& report);
 std::string message_of(const Finding& finding);
 
 // A trace knows nothing of how its run was started or ended: `command` and `result` say it, or are empty.
-CheckReport check_report(const ChildCommand& command, const ChildResult& result, const std::vector<TraceFile>& traces,
-                         const CheckPolicy& policy);
+CheckReport check_report(const host::ChildCommand& command, const host::ChildResult& result,
+                         const std::vector<trace::TraceFile>& traces, const CheckPolicy& policy);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

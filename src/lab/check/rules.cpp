@@ -1,14 +1,14 @@
-#include "lab/check_rules.h"
+#include "lab/check/rules.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "lab/summary_screen.h"
-#include "lab/text_wrap.h"
+#include "lab/base/text_wrap.h"
+#include "lab/base/units.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 namespace {
 
 constexpr std::size_t kRulesWidth = 100;
@@ -171,7 +171,7 @@ std::optional<Severity> severity_from(std::string_view name) {
 
 std::string in_unit(CheckUnit unit, std::uint64_t total) {
   if (unit == kNone || total == 0) return {};
-  return unit == kBytes ? human_bytes(total) : human_seconds(static_cast<double>(total) * 1e-9);
+  return unit == kBytes ? base::human_bytes(total) : base::human_seconds(static_cast<double>(total) * 1e-9);
 }
 
 std::string_view unit_name(CheckUnit unit) {
@@ -185,7 +185,7 @@ std::string_view unit_name(CheckUnit unit) {
   }
 }
 
-std::string rules_screen(const Terminal& terminal) {
+std::string rules_screen(const base::Terminal& terminal) {
   constexpr std::string_view kIndent = "    ";
   const std::size_t width = std::min(kRulesWidth, terminal.room());
   std::string text;
@@ -194,10 +194,10 @@ std::string rules_screen(const Terminal& terminal) {
                                    ? fmt::format(", {} with --strict", severity_name(rule.strict_severity))
                                    : "";
     text += fmt::format("{} ({}{})\n{}", rule.id, severity_name(rule.severity), strict, kIndent);
-    text += wrapped(fmt::format("{}. {}", rule.title, rule.why), width, kIndent);
-    text += fmt::format("{}{}", kIndent, wrapped(fmt::format("Do: {}", rule.remedy), width, kIndent));
+    text += base::wrapped(fmt::format("{}. {}", rule.title, rule.why), width, kIndent);
+    text += fmt::format("{}{}", kIndent, base::wrapped(fmt::format("Do: {}", rule.remedy), width, kIndent));
   }
   return text;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "lab/terminal.h"
+#include "lab/base/terminal.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 
 enum class Severity : std::uint8_t { kNote, kWarning, kError };
 
@@ -43,6 +43,6 @@ std::string in_unit(CheckUnit unit, std::uint64_t total);
 std::string_view unit_name(CheckUnit unit);
 
 // All rules for a reader, a paragraph each.
-std::string rules_screen(const Terminal& terminal);
+std::string rules_screen(const base::Terminal& terminal);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

@@ -1,4 +1,4 @@
-#include "lab/check_sarif.h"
+#include "lab/check/sarif.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include <string_view>
 #include <system_error>
 
-#include "lab/json_text.h"
+#include "lab/base/json_text.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 namespace {
 
 using nlohmann::json;
@@ -32,7 +32,7 @@ std::string percent_encoded(std::string_view path) {
 }
 
 // Relative to the current folder where the file is below it, so that a code host finds it in its own checkout.
-json location_of(const SourceSite& site) {
+json location_of(const trace::SourceSite& site) {
   const std::string file = site.short_file();
   json artifact = {{"uri", file.starts_with('/') ? "file://" + percent_encoded(file) : percent_encoded(file)}};
   if (!file.starts_with('/')) artifact["uriBaseId"] = kRoot;
@@ -75,7 +75,7 @@ std::string check_sarif(const CheckReport& report) {
   json invocation = {{"executionSuccessful", !report.command_failed()},
                      {"toolExecutionNotifications", std::move(notifications)}};
   if (report.run.signal != 0) {
-    invocation["exitSignalName"] = signal_name(report.run.signal);
+    invocation["exitSignalName"] = trace::signal_name(report.run.signal);
   } else {
     invocation["exitCode"] = report.run.status;
   }
@@ -90,7 +90,7 @@ std::string check_sarif(const CheckReport& report) {
          {"invocations", json::array({std::move(invocation)})},
          {"results", std::move(results)}}}},
   };
-  return json_pages(whole);
+  return base::json_pages(whole);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "lab/check_report.h"
-#include "lab/terminal.h"
+#include "lab/base/terminal.h"
+#include "lab/check/report.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 
-std::string check_screen(const CheckReport& report, const Terminal& terminal);
+std::string check_screen(const CheckReport& report, const base::Terminal& terminal);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

@@ -1,4 +1,4 @@
-#include "lab/check_timing.h"
+#include "lab/check/timing.h"
 
 #include <fmt/format.h>
 
@@ -9,25 +9,25 @@
 #include <optional>
 #include <system_error>
 
-#include "lab/child.h"
-#include "lab/python.h"
+#include "lab/host/child.h"
+#include "lab/host/python.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 namespace {
 
-using gpu::TraceKind;
+using gpu::trace::TraceKind;
 
 // Of python/anymps/_clock_reads.py, compiled in: whichever Python is found need not have anymps installed.
 constexpr const char* kClockReads =
 #include "clock_reads.inc"
     ;
 
-std::map<std::string, DeviceLines> device_lines(const std::vector<TraceFile>& traces) {
+std::map<std::string, DeviceLines> device_lines(const std::vector<trace::TraceFile>& traces) {
   std::map<std::string, DeviceLines> files;
-  for (const TraceFile& trace : traces) {
-    for (const TraceTally& tally : trace.tallies) {
+  for (const trace::TraceFile& trace : traces) {
+    for (const trace::TraceTally& tally : trace.tallies) {
       if (tally.kind != TraceKind::kWork) continue;
-      const SourceSite site = SourceSite::parse(tally.site);
+      const trace::SourceSite site = trace::SourceSite::parse(tally.site);
       if (!site.known() || site.in_notebook()) continue;
       DeviceLines& lines = files[site.file];
       (tally.name == "wait" ? lines.waits : lines.work).push_back(site.line);
@@ -46,9 +46,9 @@ using Intervals = std::map<std::string, std::vector<ClockInterval>>;
 
 // Nothing where Python cannot be asked.
 std::optional<Intervals> clock_intervals(const std::map<std::string, DeviceLines>& files) {
-  ChildCommand command{{find_python(), "-I", "-c", kClockReads}, {}};
+  host::ChildCommand command{{host::find_python(), "-I", "-c", kClockReads}, {}};
   for (const auto& [file, _] : files) command.words.push_back(file);
-  const ChildResult result = run_child(command, ChildOutput::kCapture);
+  const host::ChildResult result = host::run_child(command, host::ChildOutput::kCapture);
   if (result.status() != 0) return std::nullopt;
   try {
     Intervals intervals;
@@ -82,13 +82,13 @@ bool is_unsynchronised(const ClockInterval& interval, const DeviceLines& lines) 
   });
 }
 
-TimingFindings timing_findings(const std::vector<TraceFile>& traces) {
+TimingFindings timing_findings(const std::vector<trace::TraceFile>& traces) {
   TimingFindings result;
   const auto files = device_lines(traces);
   if (files.empty()) return result;
   const auto intervals = clock_intervals(files);
   if (!intervals) {
-    result.why_not = fmt::format("{} could not read the source", find_python());
+    result.why_not = fmt::format("{} could not read the source", host::find_python());
     return result;
   }
   for (const auto& [file, found] : *intervals) {
@@ -107,4 +107,4 @@ TimingFindings timing_findings(const std::vector<TraceFile>& traces) {
   return result;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/check_findings.h"
-#include "lab/trace_reader.h"
+#include "lab/check/findings.h"
+#include "lab/trace/reader.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 
 inline constexpr std::string_view kTimingRule = "timing-without-synchronize";
 
@@ -41,6 +41,6 @@ struct TimingFindings {
   std::string why_not;  // why nothing was looked for; the source is read by Python, which may be missing
 };
 
-TimingFindings timing_findings(const std::vector<TraceFile>& traces);
+TimingFindings timing_findings(const std::vector<trace::TraceFile>& traces);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

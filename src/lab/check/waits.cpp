@@ -1,4 +1,4 @@
-#include "lab/check_waits.h"
+#include "lab/check/waits.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 namespace {
 
-using gpu::TraceKind;
+using gpu::trace::TraceKind;
 
 // A line that waits now and then, for a log, does no harm.
 constexpr std::uint64_t kFewestWaits = 8;
@@ -33,9 +33,9 @@ struct Waits {
 };
 
 // The optimiser that steps most often gives the loop its beat.
-const TraceTally* steps_tally(const TraceFile& trace) {
-  const TraceTally* most = nullptr;
-  for (const TraceTally& tally : trace.tallies) {
+const trace::TraceTally* steps_tally(const trace::TraceFile& trace) {
+  const trace::TraceTally* most = nullptr;
+  for (const trace::TraceTally& tally : trace.tallies) {
     if (tally.kind == TraceKind::kStep && (most == nullptr || most->count < tally.count)) most = &tally;
   }
   return most;
@@ -46,8 +46,8 @@ struct Beat {
   std::uint64_t steps = 0;
   std::map<std::string, std::set<std::uint64_t>> waited_after;
 
-  Beat(const TraceFile& trace, const TraceTally& step) {
-    for (const TraceRecord& record : trace.records) {
+  Beat(const trace::TraceFile& trace, const trace::TraceTally& step) {
+    for (const trace::TraceRecord& record : trace.records) {
       if (record.kind == TraceKind::kStep && record.name == step.name && record.site == step.site) ++steps;
       if (record.kind == TraceKind::kSync) waited_after[record.site].insert(steps);
     }
@@ -58,12 +58,12 @@ bool often_enough(std::uint64_t waits, std::uint64_t steps) { return waits * kSt
 
 }  // namespace
 
-std::vector<Finding> wait_findings(const std::vector<TraceFile>& traces) {
+std::vector<Finding> wait_findings(const std::vector<trace::TraceFile>& traces) {
   std::map<std::string, Waits> by_site;
-  for (const TraceFile& trace : traces) {
-    const TraceTally* step = steps_tally(trace);
-    const Beat beat(trace, step != nullptr ? *step : TraceTally{});
-    for (const TraceTally& tally : trace.tallies) {
+  for (const trace::TraceFile& trace : traces) {
+    const trace::TraceTally* step = steps_tally(trace);
+    const Beat beat(trace, step != nullptr ? *step : trace::TraceTally{});
+    for (const trace::TraceTally& tally : trace.tallies) {
       if (tally.kind != TraceKind::kSync || tally.site.empty() || asked_for(tally.name)) continue;
       Waits& waits = by_site[tally.site];
       waits.names.insert(tally.name);
@@ -81,11 +81,11 @@ std::vector<Finding> wait_findings(const std::vector<TraceFile>& traces) {
     Finding& finding = findings.emplace_back();
     finding.rule = check_rule("synchronisation");
     finding.subject = fmt::format("{}", fmt::join(waits.names, ", "));
-    finding.site = SourceSite::parse(site);
+    finding.site = trace::SourceSite::parse(site);
     finding.count = waits.count;
     finding.total = waits.total;
   }
   return findings;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

@@ -1,17 +1,17 @@
-#include "lab/coverage_screen.h"
+#include "lab/coverage/screen.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "gpu/edit_distance.h"
-#include "lab/text_wrap.h"
+#include "gpu/support/edit_distance.h"
+#include "lab/base/text_wrap.h"
 
-namespace anymps::lab {
+namespace anymps::lab::coverage {
 namespace {
 
-using gpu::OperatorRoute;
+using gpu::history::OperatorRoute;
 
 constexpr std::size_t kLeastSentence = 30;
 
@@ -49,36 +49,36 @@ std::string as_operator(std::string_view written) {
 
 std::string known_releases() {
   std::string text;
-  for (const gpu::TorchRelease& release : gpu::torch_releases()) {
+  for (const gpu::history::TorchRelease& release : gpu::history::torch_releases()) {
     if (!text.empty()) text += ", ";
     text += release.version;
   }
   return text;
 }
 
-std::vector<gpu::OperatorHistory> find_operators(std::string_view written) {
-  return gpu::overloads_of(as_operator(written));
+std::vector<gpu::history::OperatorHistory> find_operators(std::string_view written) {
+  return gpu::history::overloads_of(as_operator(written));
 }
 
 std::string nearest_operator(std::string_view written) {
   const std::string name = as_operator(written);
-  const auto distance = [&](const gpu::OperatorHistory& one) {
-    return gpu::edits_between(name, std::string(one.name.substr(0, one.name.find('.'))));
+  const auto distance = [&](const gpu::history::OperatorHistory& one) {
+    return gpu::support::edits_between(name, std::string(one.name.substr(0, one.name.find('.'))));
   };
-  const auto nearest = std::ranges::min_element(gpu::operator_histories(), {}, distance);
+  const auto nearest = std::ranges::min_element(gpu::history::operator_histories(), {}, distance);
   return std::string(nearest->name.substr(0, nearest->name.find('.')));
 }
 
 namespace {
 
 // Of a composite, the parts that were missing while it was one: "; it calls _linalg_eigvals: refused in all of ..."
-std::string parts_told(const gpu::OperatorHistory& history) {
+std::string parts_told(const gpu::history::OperatorHistory& history) {
   std::string text;
-  for (const gpu::CompositePart& part : gpu::lacking_parts_of(history.name)) {
-    const gpu::OperatorHistory* own = gpu::operator_history(part.part);
+  for (const gpu::history::CompositePart& part : gpu::history::lacking_parts_of(history.name)) {
+    const gpu::history::OperatorHistory* own = gpu::history::operator_history(part.part);
     bool missing = false;
-    for (std::size_t i = 0; own != nullptr && i < gpu::torch_releases().size(); ++i) {
-      missing |= history.in(i) == OperatorRoute::kComposite && !gpu::runs_on_mps(own->in(i));
+    for (std::size_t i = 0; own != nullptr && i < gpu::history::torch_releases().size(); ++i) {
+      missing |= history.in(i) == OperatorRoute::kComposite && !gpu::history::runs_on_mps(own->in(i));
     }
     if (missing)
       text += fmt::format("; {} {}: {}", part.in_all_calls ? "it calls" : "some calls use", part.part, told(*own));
@@ -88,8 +88,8 @@ std::string parts_told(const gpu::OperatorHistory& history) {
 
 }  // namespace
 
-std::string told(const gpu::OperatorHistory& history) {
-  const auto releases = gpu::torch_releases();
+std::string told(const gpu::history::OperatorHistory& history) {
+  const auto releases = gpu::history::torch_releases();
   std::string text;
   for (std::size_t first = 0; first < releases.size();) {
     std::size_t next = first + 1;
@@ -111,31 +111,32 @@ std::string told(const gpu::OperatorHistory& history) {
   return text;
 }
 
-std::string coverage_screen(std::span<const gpu::OperatorHistory> operators, const Terminal& terminal) {
+std::string coverage_screen(std::span<const gpu::history::OperatorHistory> operators, const base::Terminal& terminal) {
   std::size_t width = 0;
-  for (const gpu::OperatorHistory& one : operators) width = std::max(width, one.name.size());
+  for (const gpu::history::OperatorHistory& one : operators) width = std::max(width, one.name.size());
   // Beside long names a narrow terminal has no room for sentences: there they stand below.
   const bool below = terminal.room(width + 2) < kLeastSentence;
   const std::string indent(below ? 4 : width + 2, ' ');
   std::string text;
-  for (const gpu::OperatorHistory& one : operators) {
-    text += below ? keep_ends(one.name, terminal.room()) + "\n" + indent : fmt::format("{:<{}}  ", one.name, width);
-    text += fitted(told(one) + parts_told(one), indent, terminal);
+  for (const gpu::history::OperatorHistory& one : operators) {
+    text +=
+        below ? base::keep_ends(one.name, terminal.room()) + "\n" + indent : fmt::format("{:<{}}  ", one.name, width);
+    text += base::fitted(told(one) + parts_told(one), indent, terminal);
   }
   return text;
 }
 
-nlohmann::json coverage_to_json(std::span<const gpu::OperatorHistory> operators) {
-  const auto releases = gpu::torch_releases();
+nlohmann::json coverage_to_json(std::span<const gpu::history::OperatorHistory> operators) {
+  const auto releases = gpu::history::torch_releases();
   nlohmann::json by_name = nlohmann::json::object();
-  for (const gpu::OperatorHistory& one : operators) {
+  for (const gpu::history::OperatorHistory& one : operators) {
     nlohmann::json& routes = by_name[std::string(one.name)];
     for (std::size_t i = 0; i < releases.size(); ++i)
-      routes[std::string(releases[i].version)] = route_text(gpu::route_with_parts(one, i)).name;
+      routes[std::string(releases[i].version)] = route_text(gpu::history::route_with_parts(one, i)).name;
   }
   nlohmann::json versions = nlohmann::json::array();
-  for (const gpu::TorchRelease& release : releases) versions.push_back(release.version);
+  for (const gpu::history::TorchRelease& release : releases) versions.push_back(release.version);
   return {{"version", 1}, {"releases", std::move(versions)}, {"operators", std::move(by_name)}};
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::coverage

@@ -1,13 +1,13 @@
-#include "lab/runbook/cache_folders.h"
+#include "lab/host/cache_folders.h"
 
 #include <cstdlib>
 #include <system_error>
 #include <utility>
 
-#include "gpu/cache_folder.h"
-#include "lab/runbook/platform.h"
+#include "gpu/cache/cache_folder.h"
+#include "lab/host/platform.h"
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace {
 
 namespace fs = std::filesystem;
@@ -38,7 +38,7 @@ std::vector<CacheMount> cache_mounts() {
                                                             (std::string("torchinductor_") + (user ? user : "root")))},
       {"hugging face", folder_in("HF_HUB_CACHE", hugging_face / "hub")},
       {"hugging face datasets", folder_in("HF_DATASETS_CACHE", hugging_face / "datasets")},
-      {"anymps", gpu::CacheFolder::of_this_user().path()}};
+      {"anymps", gpu::cache::CacheFolder::of_this_user().path()}};
   std::vector<CacheMount> mounts;
   for (const auto& [name, path] : folders) {
     if (path.empty()) continue;
@@ -49,4 +49,4 @@ std::vector<CacheMount> cache_mounts() {
   return mounts;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

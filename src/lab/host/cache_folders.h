@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 
 struct CacheMount {
   std::string name;  // "torch", "inductor", "hugging face", "hugging face datasets", "anymps"
@@ -20,4 +20,4 @@ struct CacheMount {
 // Where the libraries look, by their own environment variables, whether the folder is there yet or not.
 std::vector<CacheMount> cache_mounts();
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

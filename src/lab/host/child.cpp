@@ -1,4 +1,4 @@
-#include "lab/child.h"
+#include "lab/host/child.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 
 extern char** environ;
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace {
 
 constexpr std::array kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -275,4 +275,4 @@ ChildResult run_child_watched(const ChildCommand& command, const std::string& ou
   return result;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

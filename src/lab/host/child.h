@@ -8,10 +8,16 @@
 
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::host {
+
+// The user asked to stop a child that an answer was needed from.
+struct Interrupted : std::runtime_error {
+  Interrupted() : std::runtime_error("interrupted") {}
+};
 
 struct ChildCommand {
   std::vector<std::string> words;
@@ -47,4 +53,4 @@ ChildResult run_child(const ChildCommand& command, ChildOutput output = ChildOut
 // behind can be ended with it. One that is asked to stop and does not is killed.
 ChildResult run_child_watched(const ChildCommand& command, const std::string& output_path, const ChildWatch& watch);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

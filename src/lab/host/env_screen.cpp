@@ -1,13 +1,13 @@
-#include "lab/env_screen.h"
+#include "lab/host/env_screen.h"
 
 #include <fmt/format.h>
 
 #include <string_view>
 
-#include "lab/summary_screen.h"
-#include "lab/text_wrap.h"
+#include "lab/base/text_wrap.h"
+#include "lab/base/units.h"
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace {
 
 constexpr std::string_view kEnvIndent = "             ";
@@ -19,10 +19,10 @@ std::string fact_at(const nlohmann::json& object, const char* key, std::string o
 
 class EnvScreen {
  public:
-  explicit EnvScreen(const Terminal& terminal) : terminal_(terminal) {}
+  explicit EnvScreen(const base::Terminal& terminal) : terminal_(terminal) {}
 
   void line(std::string_view label, std::string_view text) {
-    text_ += fmt::format("{:<{}}", label, kEnvIndent.size()) + fitted(text, kEnvIndent, terminal_);
+    text_ += fmt::format("{:<{}}", label, kEnvIndent.size()) + base::fitted(text, kEnvIndent, terminal_);
   }
 
   void python(const nlohmann::json& python) {
@@ -42,10 +42,10 @@ class EnvScreen {
     line("system", fmt::format("{}, {}, {}", machine.system, machine.kernel, machine.architecture));
     line("cpu", fmt::format("{}, {} cores ({} allowed)", machine.cpu.empty() ? "unknown" : machine.cpu, machine.cores,
                             machine.cores_allowed));
-    line("memory", machine.cgroup_limit_bytes
-                       ? fmt::format("{}, of which the control group allows {}", human_bytes(machine.memory_bytes),
-                                     human_bytes(*machine.cgroup_limit_bytes))
-                       : human_bytes(machine.memory_bytes));
+    line("memory", machine.cgroup_limit_bytes ? fmt::format("{}, of which the control group allows {}",
+                                                            base::human_bytes(machine.memory_bytes),
+                                                            base::human_bytes(*machine.cgroup_limit_bytes))
+                                              : base::human_bytes(machine.memory_bytes));
   }
 
   std::string take() { return std::move(text_); }
@@ -59,13 +59,13 @@ class EnvScreen {
                               fact_at(torch, "path")));
   }
 
-  const Terminal& terminal_;
+  const base::Terminal& terminal_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string env_screen(const EnvironmentFacts& facts, const Terminal& terminal) {
+std::string env_screen(const EnvironmentFacts& facts, const base::Terminal& terminal) {
   EnvScreen screen(terminal);
   screen.line("anymps", fmt::format("{} at {}", facts.version, facts.executable));
   screen.python(facts.python);
@@ -89,4 +89,4 @@ nlohmann::json to_json(const EnvironmentFacts& facts) {
           {"environment", environment}};
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

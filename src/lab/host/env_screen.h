@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "lab/machine.h"
-#include "lab/terminal.h"
+#include "lab/base/terminal.h"
+#include "lab/host/machine.h"
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 
 struct EnvironmentFacts {
   std::string version;  // of anymps
@@ -20,7 +20,7 @@ struct EnvironmentFacts {
   std::vector<std::pair<std::string, std::string>> variables;
 };
 
-std::string env_screen(const EnvironmentFacts& facts, const Terminal& terminal);
+std::string env_screen(const EnvironmentFacts& facts, const base::Terminal& terminal);
 nlohmann::json to_json(const EnvironmentFacts& facts);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

@@ -1,10 +1,10 @@
-#include "lab/runbook/git_state.h"
+#include "lab/host/git_state.h"
 
 #include <algorithm>
 
-#include "lab/runbook/quiet_child.h"
+#include "lab/host/quiet_child.h"
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 
 GitState git_state_here() {
   // Files that git does not know are not looked for: in a folder of data that takes long.
@@ -28,4 +28,4 @@ GitState git_state_in(std::string_view status) {
   return state;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

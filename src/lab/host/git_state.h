@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 
 struct GitState {
   std::string commit;  // empty: no repository, no commit yet, or no git
@@ -17,4 +17,4 @@ GitState git_state_here();
 // From `git status --porcelain=v2 --branch`.
 GitState git_state_in(std::string_view status);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

@@ -1,4 +1,4 @@
-#include "lab/machine.h"
+#include "lab/host/machine.h"
 
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -10,9 +10,9 @@
 #include <string_view>
 #include <thread>
 
-#include "gpu/machine_memory.h"
-#include "lab/child.h"
-#include "lab/json_text.h"
+#include "gpu/support/machine_memory.h"
+#include "lab/base/json_text.h"
+#include "lab/host/child.h"
 
 #ifdef __APPLE__
 #include <sys/sysctl.h>
@@ -22,7 +22,7 @@
 
 extern char** environ;
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace {
 
 // The value of the first line that begins with `key`, past the separator and outside quotes.
@@ -133,7 +133,7 @@ Machine Machine::here() {
   if (pages > 0 && page_bytes > 0) {
     machine.memory_bytes = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes);
   }
-  machine.cgroup_limit_bytes = gpu::memory_limit();
+  machine.cgroup_limit_bytes = gpu::support::memory_limit();
 #endif
   return machine;
 }
@@ -197,11 +197,11 @@ nlohmann::json ask_python(const ChildCommand& python, std::string_view further) 
   // A sitecustomize may print first; the answer is the last line.
   const std::size_t line = result.output.find_last_of('\n');
   const std::string answer = line == std::string::npos ? result.output : result.output.substr(line + 1);
-  nlohmann::json facts = json_of(answer);
+  nlohmann::json facts = base::json_of(answer);
   if (result.status() != 0 || !facts.is_object()) {
     return {{"error", name + " ended with status " + std::to_string(result.status()) + " and no answer"}};
   }
   return facts;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "lab/child.h"
+#include "lab/host/child.h"
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 
 struct Machine {
   std::string system;  // "Debian GNU/Linux 12 (bookworm)"
@@ -36,4 +36,4 @@ std::vector<std::pair<std::string, std::string>> telling_variables();
 // be imported. `error` is set where there is no answer, `not_started` beside it where there is no such interpreter.
 nlohmann::json ask_python(const ChildCommand& python, std::string_view further = {});
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 
 struct PowerState {
   std::optional<bool> on_mains;
@@ -44,7 +44,7 @@ class Platform {
   virtual ~Platform() = default;
   static const Platform& here();
 
-  // On macOS this and the next two start a child (lab/child.h), so that they are for the main thread.
+  // On macOS this and the next two start a child (lab/host/child.h), so that they are for the main thread.
   virtual PowerState power() const = 0;
   virtual ThermalState thermal() const = 0;
   virtual std::optional<SwapState> swap() const = 0;
@@ -65,4 +65,4 @@ class Platform {
 // "nfs", "smbfs" and the like: a cache there is slow.
 bool is_network_mount(const std::string& type);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

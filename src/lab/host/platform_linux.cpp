@@ -1,6 +1,6 @@
 #ifdef __linux__
 
-#include "lab/runbook/platform_linux.h"
+#include "lab/host/platform_linux.h"
 
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -15,12 +15,12 @@
 #include <system_error>
 #include <utility>
 
-#include "gpu/machine_memory.h"
-#include "gpu/whole_number.h"
-#include "lab/file_text.h"
-#include "lab/runbook/platform_text.h"
+#include "gpu/support/machine_memory.h"
+#include "gpu/support/whole_number.h"
+#include "lab/base/file_text.h"
+#include "lab/host/platform_text.h"
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace {
 
 namespace fs = std::filesystem;
@@ -72,7 +72,7 @@ class LinuxPlatform : public Platform {
     return power;
   }
 
-  std::optional<SwapState> swap() const override { return swap_in_meminfo(file_text(root_ / "proc/meminfo")); }
+  std::optional<SwapState> swap() const override { return swap_in_meminfo(base::file_text(root_ / "proc/meminfo")); }
 
   ThermalState thermal() const override {
     ThermalState state;
@@ -95,7 +95,7 @@ class LinuxPlatform : public Platform {
 
   std::optional<double> load() const override { return number_in_file(root_ / "proc/loadavg"); }
 
-  std::optional<std::uint64_t> memory_free() const override { return gpu::available_memory(root_); }
+  std::optional<std::uint64_t> memory_free() const override { return gpu::support::available_memory(root_); }
 
   std::string container() const override {
     std::error_code error;
@@ -103,7 +103,7 @@ class LinuxPlatform : public Platform {
     if (fs::exists(root_ / "run/.containerenv", error)) return "podman";
     if (std::getenv("KUBERNETES_SERVICE_HOST") != nullptr) return "kubernetes";
     if (const std::string name = word_in(root_ / "run/systemd/container"); !name.empty()) return name;
-    const std::string groups = file_text(root_ / "proc/1/cgroup");
+    const std::string groups = base::file_text(root_ / "proc/1/cgroup");
     for (const std::string_view name : {"docker", "kubepods", "containerd", "lxc"}) {
       if (groups.find(name) != std::string::npos) return std::string(name);
     }
@@ -120,7 +120,7 @@ class LinuxPlatform : public Platform {
   std::string mount_type(const fs::path& path) const override {
     std::error_code error;
     const fs::path real = fs::weakly_canonical(fs::absolute(path, error), error);
-    return mount_type_in(file_text(root_ / "proc/self/mountinfo"), error ? path : real);
+    return mount_type_in(base::file_text(root_ / "proc/self/mountinfo"), error ? path : real);
   }
 
   std::vector<ProcessUse> busiest_processes(std::size_t count) const override {
@@ -156,8 +156,8 @@ class LinuxPlatform : public Platform {
     std::vector<LinuxProcess> all;
     std::error_code error;
     for (fs::directory_iterator entry(root_ / "proc", error), end; !error && entry != end; entry.increment(error)) {
-      if (!gpu::whole_number<pid_t>(entry->path().filename().string())) continue;
-      if (auto process = process_in_stat(file_text(entry->path() / "stat"), ticks, page)) all.push_back(*process);
+      if (!gpu::support::whole_number<pid_t>(entry->path().filename().string())) continue;
+      if (auto process = process_in_stat(base::file_text(entry->path() / "stat"), ticks, page)) all.push_back(*process);
     }
     return all;
   }
@@ -180,6 +180,6 @@ const Platform& Platform::here() {
   return platform;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host
 
 #endif

@@ -16,11 +16,11 @@
 #include <set>
 #include <system_error>
 
-#include "lab/runbook/platform.h"
-#include "lab/runbook/platform_text.h"
-#include "lab/runbook/quiet_child.h"
+#include "lab/host/platform.h"
+#include "lab/host/platform_text.h"
+#include "lab/host/quiet_child.h"
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace {
 
 namespace fs = std::filesystem;
@@ -141,6 +141,6 @@ const Platform& Platform::here() {
   return platform;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host
 
 #endif

@@ -1,4 +1,4 @@
-#include "lab/runbook/platform_text.h"
+#include "lab/host/platform_text.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace {
 
 namespace fs = std::filesystem;
@@ -208,4 +208,4 @@ bool is_network_mount(const std::string& type) {
   return std::ranges::find(kTypes, type) != kTypes.end();
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "lab/runbook/platform.h"
+#include "lab/host/platform.h"
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 
 // Of macOS: `pmset -g batt` and `pmset -g`, `pmset -g therm`, `sysctl vm.swapusage`.
 PowerState power_in_pmset(std::string_view battery, std::string_view settings);
@@ -30,4 +30,4 @@ std::string mount_type_in(std::string_view mountinfo, const std::filesystem::pat
 // Of a process table: those below `ancestor`, itself left out. Pairs of a process and its parent.
 std::vector<pid_t> below(const std::vector<std::pair<pid_t, pid_t>>& processes, pid_t ancestor);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

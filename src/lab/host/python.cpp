@@ -1,4 +1,4 @@
-#include "lab/python.h"
+#include "lab/host/python.h"
 
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 #include <sys/auxv.h>
 #endif
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace fs = std::filesystem;
 namespace {
 
@@ -103,4 +103,4 @@ std::vector<std::string> split_words(std::string_view text) {
   return words;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

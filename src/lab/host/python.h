@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 
 // Where this executable lies, links resolved; empty when the system does not tell.
 std::filesystem::path own_executable();
@@ -22,4 +22,4 @@ std::vector<std::string> with_python(std::vector<std::string> words);
 // quote that is never closed.
 std::vector<std::string> split_words(std::string_view text);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

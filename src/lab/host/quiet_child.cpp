@@ -1,9 +1,8 @@
-#include "lab/runbook/quiet_child.h"
+#include "lab/host/quiet_child.h"
 
-#include "lab/child.h"
-#include "lab/runbook/session.h"
+#include "lab/host/child.h"
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 
 std::optional<std::string> quiet_output(const std::vector<std::string>& words) {
   // The shell is there to take standard error away.
@@ -16,4 +15,4 @@ std::optional<std::string> quiet_output(const std::vector<std::string>& words) {
   return std::move(result.output);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

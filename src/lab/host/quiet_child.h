@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 
 // What it writes to standard output; nothing where it cannot be started or fails.
 std::optional<std::string> quiet_output(const std::vector<std::string>& words);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

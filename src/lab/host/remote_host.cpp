@@ -1,4 +1,4 @@
-#include "lab/runbook/remote_host.h"
+#include "lab/host/remote_host.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,15 +16,14 @@
 #include <iterator>
 #include <utility>
 
-#include "gpu/whole_file.h"
-#include "lab/child.h"
-#include "lab/file_text.h"
-#include "lab/runbook/quiet_child.h"
-#include "lab/runbook/session.h"
+#include "gpu/support/whole_file.h"
+#include "lab/base/file_text.h"
+#include "lab/host/child.h"
+#include "lab/host/quiet_child.h"
 
 extern char** environ;
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace {
 
 namespace fs = std::filesystem;
@@ -145,7 +144,7 @@ std::string RemoteHost::run(const std::string& line, const std::string& what, co
   ChildResult result = run_child(command, ChildOutput::kCapture);
   if (result.interrupted) throw Interrupted();
   if (result.status() != 0) {
-    const std::string last = last_lines(file_text(said) + "\n" + result.output);
+    const std::string last = last_lines(base::file_text(said) + "\n" + result.output);
     throw RemoteError(
         fmt::format("{}: {} (status {}){}", host_, what, result.status(), last.empty() ? "" : "; it said: " + last));
   }
@@ -154,7 +153,7 @@ std::string RemoteHost::run(const std::string& line, const std::string& what, co
 
 std::string RemoteHost::run_with(const std::string& line, const std::string& what, const std::string& input) {
   const fs::path file = folder_ / "input";
-  gpu::write_whole(file, input);
+  gpu::support::write_whole(file, input);
   return run(line, what, file);
 }
 
@@ -172,4 +171,4 @@ double RemoteHost::round_trip_seconds() {
   return seconds[kPings / 2];
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 
 // A host that cannot be reached, or a command that fails there, with the last lines of what it said.
 struct RemoteError : std::runtime_error {
@@ -40,4 +40,4 @@ class RemoteHost {
   std::filesystem::path folder_;  // of the connection's socket
 };
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

@@ -1,4 +1,4 @@
-#include "lab/resident_set.h"
+#include "lab/host/resident_set.h"
 
 #include <signal.h>
 #include <time.h>
@@ -10,9 +10,9 @@
 #include <optional>
 #include <string>
 
-#include "lab/runbook/platform.h"
+#include "lab/host/platform.h"
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -86,4 +86,4 @@ void ResidentSetWatch::watch() {
   }
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

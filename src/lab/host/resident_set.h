@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <thread>
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 
 struct ResidentSet {
   std::uint64_t bytes = 0;
@@ -42,4 +42,4 @@ class ResidentSetWatch {
   std::thread thread_;
 };
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

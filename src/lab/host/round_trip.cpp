@@ -1,4 +1,4 @@
-#include "lab/runbook/round_trip.h"
+#include "lab/host/round_trip.h"
 
 #include <fcntl.h>
 #include <netdb.h>
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <memory>
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace {
 
 constexpr int kAttempts = 3;
@@ -93,4 +93,4 @@ RoundTrip round_trip(const HostAndPort& target) {
   return trip;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 
 struct HostAndPort {
   std::string host;
@@ -23,4 +23,4 @@ struct RoundTrip {
 // The time to make a TCP connection, the best of three, waiting a second for each at most. Names are looked up before.
 RoundTrip round_trip(const HostAndPort& target);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

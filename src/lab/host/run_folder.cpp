@@ -1,4 +1,4 @@
-#include "lab/run_folder.h"
+#include "lab/host/run_folder.h"
 
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <system_error>
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace fs = std::filesystem;
 
 RunFolder RunFolder::temporary() {
@@ -45,4 +45,4 @@ fs::path RunFolder::make_part(const std::string& name) const {
   return part;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

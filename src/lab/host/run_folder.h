@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 
 class RunFolder {
  public:
@@ -29,4 +29,4 @@ class RunFolder {
   bool remove_;
 };
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

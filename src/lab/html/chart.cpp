@@ -1,4 +1,4 @@
-#include "lab/runbook/chart.h"
+#include "lab/html/chart.h"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@
 #include <limits>
 #include <utility>
 
-#include "lab/markup.h"
-#include "lab/summary_screen.h"
-#include "lab/text_wrap.h"
+#include "lab/base/text_wrap.h"
+#include "lab/base/units.h"
+#include "lab/html/escape.h"
 
-namespace anymps::lab {
+namespace anymps::lab::html {
 namespace {
 
 // The drawing's own units. The figure scales with its column; where that is narrow, the style enlarges the letters, for
@@ -133,7 +133,7 @@ std::string marker_path(std::size_t style, double x, double y) {
 // As much of a text as `width` has room for. The whole of it is in the drawing's description.
 std::string fitted(std::string_view text, double width) {
   const auto most = static_cast<std::size_t>(std::max(width / kLetter, 2.0));
-  if (length_of(text) <= most) return escaped(text);
+  if (base::length_of(text) <= most) return escaped(text);
   std::size_t end = 0;
   for (std::size_t letters = 0; end < text.size(); ++end) {
     const bool begins = (static_cast<unsigned char>(text[end]) & 0xc0) != 0x80;
@@ -291,7 +291,7 @@ class LineDrawing {
     std::vector<Placed> placed;
     std::vector<double> row_ends;
     for (const ChartMark* mark : ordered) {
-      const double width = kLetter * static_cast<double>(length_of(mark->text));
+      const double width = kLetter * static_cast<double>(base::length_of(mark->text));
       const double from = std::clamp(x_at(mark->x) - width / 2, 0.0, std::max(0.0, kChartWidth - width));
       const auto free = std::ranges::find_if(row_ends, [from](double end) { return end + 8 < from; });
       const auto row = static_cast<std::size_t>(free - row_ends.begin());
@@ -410,9 +410,9 @@ std::string value_text(double value, Unit unit) {
   switch (unit) {
     case Unit::kBytes:
       return value < 0 ? "-" + value_text(-value, unit)
-                       : human_bytes(static_cast<std::uint64_t>(std::min(value, 0x1p62)));
+                       : base::human_bytes(static_cast<std::uint64_t>(std::min(value, 0x1p62)));
     case Unit::kSeconds:
-      return value < 0 ? "-" + value_text(-value, unit) : human_seconds(value);
+      return value < 0 ? "-" + value_text(-value, unit) : base::human_seconds(value);
     case Unit::kShare:
       return fmt::format("{:.1f}%", 100 * value);
     default:
@@ -535,38 +535,9 @@ std::string draw(const BarChart& chart) {
 }
 
 std::string_view chart_style() {
-  return R"css(
-:root { --s0: #1f6fc4; --s1: #c65a11; --s2: #2f8558; --s3: #9a3f9e; --s4: #8a6d00; --s5: #5c666f; }
-@media (prefers-color-scheme: dark) { :root { --s0: #6cb2f5; --s1: #f2a065; --s2: #66c795; --s3: #d68ad9; --s4: #d8ba4a;
-  --s5: #a8b2bb; } }
-.s0 { --c: var(--s0); } .s1 { --c: var(--s1); --dash: 8 4; } .s2 { --c: var(--s2); --dash: 3 3; }
-.s3 { --c: var(--s3); --dash: 10 3 2 3; } .s4 { --c: var(--s4); --dash: 12 5; } .s5 { --c: var(--s5); --dash: 2 5; }
-.plain { --c: var(--dim); }
-figure.chart { position: relative; margin: 1rem 0; min-width: 0; max-width: 44rem; container-type: inline-size; break-inside: avoid; }
-figcaption { margin-bottom: .35rem; } figcaption b { font-weight: 600; margin-right: .35rem; }
-.chart > svg { display: block; width: 100%; height: auto; overflow: visible; }
-.chart svg text { font: 13px system-ui, sans-serif; fill: var(--dim); font-variant-numeric: tabular-nums; }
-@container (max-width: 460px) { .chart svg text { font-size: 17px; } }
-.chart .grid { stroke: var(--track); } .chart .axis { stroke: var(--dim); fill: none; }
-.chart .line { stroke: var(--c); stroke-width: 2; fill: none; stroke-dasharray: var(--dash); stroke-linejoin: round; }
-.chart .line.guess { stroke-dasharray: 1 5; stroke-linecap: round; } .trend .line { stroke-width: 1.5; }
-.chart .band { fill: var(--c); opacity: .16; } .chart .trend .band { opacity: .12; }
-.chart .dot { fill: var(--c); stroke: var(--paper); stroke-width: 1; }
-.chart .dot.guess { fill: var(--paper); stroke: var(--c); stroke-width: 2; }
-.chart .dot.quiet:not(.current) { opacity: 0; }
-.chart path.threshold { stroke: var(--bad); stroke-width: 1.5; stroke-dasharray: 6 4; fill: none; }
-.chart svg text.threshold { fill: var(--bad); font-weight: 600; }
-.chart .mark path { stroke: var(--c); stroke-width: 1.2; stroke-dasharray: 2 3; }
-.chart svg .mark text { fill: var(--c); font-weight: 600; paint-order: stroke; stroke: var(--paper); stroke-width: 3px; }
-.chart .piece { fill: var(--c); stroke: var(--paper); stroke-width: 1.5; } .chart .track { fill: var(--track); }
-.bars svg text { fill: var(--ink) !important; } .chart svg text.inside { fill: var(--paper) !important; }
-.chart svg text.figure { font-weight: 600; }
-.legend { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; list-style: none; margin: 0 0 .4rem; padding: 0;
-  font-size: .85rem; }
-.legend li { display: flex; align-items: center; gap: .4rem; margin: 0; overflow-wrap: anywhere; }
-.swatch { flex: none; width: 34px; height: 12px; } .swatch.block { width: 12px; }
-@media print { .chart .band, .chart .piece, .chart .dot { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
-)css";
+  return
+#include "assets/chart.css.inc"
+      ;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::html

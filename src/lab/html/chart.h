@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::html {
 
 enum class Unit { kNumber, kBytes, kSeconds, kShare };
 
@@ -120,4 +120,4 @@ std::string draw(const BarChart& chart);
 // What the page needs for them.
 std::string_view chart_style();
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::html

@@ -1,15 +1,15 @@
-#include "lab/markup.h"
+#include "lab/html/escape.h"
 
 #include <nlohmann/json.hpp>
 
-#include "lab/json_text.h"
+#include "lab/base/json_text.h"
 
-namespace anymps::lab {
+namespace anymps::lab::html {
 namespace {
 
 std::string valid_utf8(std::string_view text) {
   using nlohmann::json;
-  return json::parse(json_line(text)).get<std::string>();
+  return json::parse(base::json_line(text)).get<std::string>();
 }
 
 }  // namespace
@@ -41,4 +41,4 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::html

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace anymps::lab {
+namespace anymps::lab::html {
 
 // From the doctype to the beginning of the body; `style` is added to the common one. `policy` is what the page lets
 // itself load and run (Content-Security-Policy), where it says so.
@@ -16,4 +16,4 @@ std::string card(std::string_view value, std::string_view label);
 // A share of 0 to 1, filled to there, with a tick at another; `label` is for those who cannot see it.
 std::string bar(double share, double tick, std::string_view label);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::html

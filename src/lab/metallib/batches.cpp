@@ -1,8 +1,8 @@
-#include "lab/metal_batches.h"
+#include "lab/metallib/batches.h"
 
 #include <algorithm>
 
-namespace anymps::lab {
+namespace anymps::lab::metallib {
 
 void go_through(const MetalBatches& batches) {
   const std::size_t stride = batches.per_child * batches.step;
@@ -16,4 +16,4 @@ void go_through(const MetalBatches& batches) {
   }
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::metallib

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <functional>
 
-namespace anymps::lab {
+namespace anymps::lab::metallib {
 
 struct MetalBatches {
   std::size_t functions = 0;  // of the library
@@ -22,4 +22,4 @@ struct MetalBatches {
 // Where a child gave no answer, its functions are asked for one by one.
 void go_through(const MetalBatches& batches);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::metallib

@@ -1,15 +1,15 @@
-#include "lab/capture_replay.h"
+#include "lab/metallib/capture_replay.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "lab/metal_batches.h"
-#include "lab/metal_run_screen.h"
-#include "lab/metal_screen.h"
-#include "lab/safe_text.h"
+#include "lab/base/safe_text.h"
+#include "lab/metallib/batches.h"
+#include "lab/metallib/run_screen.h"
+#include "lab/metallib/screen.h"
 
-namespace anymps::lab {
+namespace anymps::lab::metallib {
 namespace {
 
 constexpr std::size_t kLaunchesPerChild = 20;
@@ -44,7 +44,7 @@ std::optional<MetalAnswer> choose(const ReplayRequest& request, const nlohmann::
   }
   if (!chosen.empty() || (held.empty() && request.kernel.empty())) return std::nullopt;
   return MetalAnswer{.text = fmt::format("{}: no launch of it is of a kernel `{}` (see --list)", request.folder,
-                                         on_one_line(request.kernel)),
+                                         base::on_one_line(request.kernel)),
                      .refused = true};
 }
 
@@ -54,7 +54,7 @@ std::string launch_extent(const nlohmann::json& size) {
 
 std::string heading_of(const nlohmann::json& launch) {
   return fmt::format("{:>5}  {}  {} threads in groups of {}", launch.at("launch").get<std::size_t>(),
-                     on_one_line(launch.at("kernel").get<std::string>()), launch_extent(launch.at("threads")),
+                     base::on_one_line(launch.at("kernel").get<std::string>()), launch_extent(launch.at("threads")),
                      launch_extent(launch.at("group")));
 }
 
@@ -62,7 +62,7 @@ std::string difference_of(const nlohmann::json& buffer) {
   const auto name = buffer.at("name").get<std::string>();
   return fmt::format(
       "         {}: {} of {} {} differ, by {} at most; the first at {}: was {}, is {}\n",
-      name.empty() ? fmt::format("buffer {}", buffer.at("buffer").get<std::size_t>()) : on_one_line(name),
+      name.empty() ? fmt::format("buffer {}", buffer.at("buffer").get<std::size_t>()) : base::on_one_line(name),
       buffer.at("differing").get<std::size_t>(), buffer.at("count").get<std::size_t>(),
       buffer.at("type").get<std::string>(), buffer.at("largest").dump(), buffer.at("first").get<std::size_t>(),
       buffer.at("was").dump(), buffer.at("is").dump());
@@ -71,7 +71,7 @@ std::string difference_of(const nlohmann::json& buffer) {
 std::string launch_block(const nlohmann::json& launch) {
   std::string text = heading_of(launch) + ": ";
   if (launch.contains("refusal"))
-    return text + "refused: " + on_one_line(launch.at("refusal").get<std::string>()) + "\n";
+    return text + "refused: " + base::on_one_line(launch.at("refusal").get<std::string>()) + "\n";
   text += fmt::format("{} ({:.3f} ms)\n", launch.at("outcome").get<std::string>(), launch.at("ms").get<double>());
   for (const auto& buffer : launch.at("buffers")) text += difference_of(buffer);
   return text + report_texts(launch.at("reports"));
@@ -139,8 +139,8 @@ std::string to_text(const CaptureReplay& replay) {
   std::string text;
   for (const auto& launch : replay.launches) text += launch_block(launch);
   text += fmt::format("{}: {} launches: {} equal, {} close, {} differ, {} not compared, {} refused\n",
-                      on_one_line(replay.folder), replay.launches.size(), replay.equal, replay.close, replay.differing,
-                      replay.not_compared, replay.refusals);
+                      base::on_one_line(replay.folder), replay.launches.size(), replay.equal, replay.close,
+                      replay.differing, replay.not_compared, replay.refusals);
   if (replay.interrupted) text += "interrupted: the rest was not replayed\n";
   return text;
 }
@@ -160,9 +160,9 @@ std::string capture_screen(const nlohmann::json& capture) {
   text += "beside them ran, as kernels of this machine that no capture can hold:\n";
   for (const auto& ran : *operators) {
     text += fmt::format("  {:>6} x {}  {:.3f} ms\n", ran.at("count").get<std::size_t>(),
-                        on_one_line(ran.at("name").get<std::string>()), ran.at("ms").get<double>());
+                        base::on_one_line(ran.at("name").get<std::string>()), ran.at("ms").get<double>());
   }
   return text;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::metallib

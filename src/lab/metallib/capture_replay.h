@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/metal_reader.h"
+#include "lab/metallib/reader.h"
 
-namespace anymps::lab {
+namespace anymps::lab::metallib {
 
 struct ReplayRequest {
   std::string folder;
@@ -44,4 +44,4 @@ std::string to_text(const CaptureReplay& replay);
 // What a capture holds: the answer to metal/tool/tool.h's `capture`, for a person.
 std::string capture_screen(const nlohmann::json& capture);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::metallib

@@ -1,17 +1,17 @@
-#include "lab/metal_check.h"
+#include "lab/metallib/check.h"
 
 #include <fmt/format.h>
 
 #include <sstream>
 
-#include "lab/counted.h"
-#include "lab/metal_batches.h"
-#include "lab/metal_library_file.h"
-#include "lab/metal_reader.h"
-#include "lab/metal_screen.h"
-#include "lab/safe_text.h"
+#include "lab/base/counted.h"
+#include "lab/base/safe_text.h"
+#include "lab/metallib/batches.h"
+#include "lab/metallib/library_file.h"
+#include "lab/metallib/reader.h"
+#include "lab/metallib/screen.h"
 
-namespace anymps::lab {
+namespace anymps::lab::metallib {
 namespace {
 
 constexpr std::size_t kCheckedPerChild = 10;
@@ -34,19 +34,19 @@ std::string indented(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (!result.empty()) line = "    " + line.substr(std::min(line.find_first_not_of(' '), line.size()));
-    result += on_one_line(line) + "\n";
+    result += base::on_one_line(line) + "\n";
   }
   return result;
 }
 
 std::string kernel_lines(const MetalCheck& check, const nlohmann::json& kernel) {
   const std::string name = kernel.at("name");
-  const std::string where = on_one_line(check.file + ": " + name + ": ");
+  const std::string where = base::on_one_line(check.file + ": " + name + ": ");
   if (kernel.contains("refusal")) return where + "refused: " + indented(kernel.at("refusal"));
   std::string text;
   for (const auto& finding : kernel.at("findings")) {
     const std::string place = finding.at("place");
-    text += where + (place.empty() ? "" : on_one_line(place) + ": ") + finding.at("severity").get<std::string>() +
+    text += where + (place.empty() ? "" : base::on_one_line(place) + ": ") + finding.at("severity").get<std::string>() +
             ": " + finding.at("check").get<std::string>() + ": " + indented(finding.at("text"));
   }
   if (const auto& why = kernel.at("not_tried"); !why.is_null()) {
@@ -108,11 +108,11 @@ nlohmann::json to_json(const MetalCheck& check) {
 std::string to_text(const MetalCheck& check) {
   std::string text;
   for (const auto& kernel : check.kernels) text += kernel_lines(check, kernel);
-  text += fmt::format("{}: {}: {}, {}, {} refused, {} not launched\n", on_one_line(check.file),
-                      counted(check.kernels.size(), "kernel"), counted(check.errors, "error"),
-                      counted(check.warnings, "warning"), check.refusals, check.not_tried);
+  text += fmt::format("{}: {}: {}, {}, {} refused, {} not launched\n", base::on_one_line(check.file),
+                      base::counted(check.kernels.size(), "kernel"), base::counted(check.errors, "error"),
+                      base::counted(check.warnings, "warning"), check.refusals, check.not_tried);
   if (check.interrupted) text += "interrupted: the rest was not looked at\n";
   return text;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::metallib

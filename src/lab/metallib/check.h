@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/metal_reader.h"
+#include "lab/metallib/reader.h"
 
-namespace anymps::lab {
+namespace anymps::lab::metallib {
 
 struct MetalCheck {
   std::string file;
@@ -32,4 +32,4 @@ nlohmann::json to_json(const MetalCheck& check);
 // A line for each finding, as compilers have them, and one that counts.
 std::string to_text(const MetalCheck& check);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::metallib

@@ -1,18 +1,18 @@
-#include "lab/metal_library_file.h"
+#include "lab/metallib/library_file.h"
 
 #include <nlohmann/json.hpp>
 
-#include "gpu/whole_file.h"
+#include "gpu/support/whole_file.h"
 
-namespace anymps::lab {
+namespace anymps::lab::metallib {
 
 MetalLibraryFile::MetalLibraryFile(const std::string& file, const std::vector<std::string>& flags) : path_(file) {
   if (!file.ends_with(".metal")) return;
-  folder_.emplace(RunFolder::temporary());
+  folder_.emplace(host::RunFolder::temporary());
   path_ = (folder_->path() / "compiled.metallib").string();
   MetalAnswer answer = ask_metal(metal_request("compile", flags, {file}));
   if (answer.answered) {
-    gpu::write_whole(path_, answer.files);
+    gpu::support::write_whole(path_, answer.files);
     warnings_ = nlohmann::json::parse(answer.text).at("warnings");
   } else {
     problem_ = std::move(answer);
@@ -27,4 +27,4 @@ std::vector<std::string> metal_request(const std::string& verb, const std::vecto
   return request;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::metallib

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "lab/metal_reader.h"
-#include "lab/run_folder.h"
+#include "lab/host/run_folder.h"
+#include "lab/metallib/reader.h"
 
-namespace anymps::lab {
+namespace anymps::lab::metallib {
 
 // For verbs that ask about one file many times: source is compiled once.
 class MetalLibraryFile {
@@ -21,7 +21,7 @@ class MetalLibraryFile {
   const std::string& warnings() const { return warnings_; }
 
  private:
-  std::optional<RunFolder> folder_;
+  std::optional<host::RunFolder> folder_;
   std::string path_;
   std::string warnings_;
   std::optional<MetalAnswer> problem_;
@@ -31,4 +31,4 @@ class MetalLibraryFile {
 std::vector<std::string> metal_request(const std::string& verb, const std::vector<std::string>& flags,
                                        const std::vector<std::string>& rest);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::metallib

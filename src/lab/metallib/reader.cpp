@@ -1,4 +1,4 @@
-#include "lab/metal_reader.h"
+#include "lab/metallib/reader.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -11,18 +11,18 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "lab/child.h"
-#include "lab/python.h"
-#include "lab/run_summary.h"
+#include "lab/host/child.h"
+#include "lab/host/python.h"
+#include "lab/trace/run_summary.h"
 #include "metal/tool/tool.h"
 
-namespace anymps::lab {
+namespace anymps::lab::metallib {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kLibrary = "libanymps_metal.so";
-constexpr const char* kDoor = "anymps_metal_tool";
-using Door = decltype(&anymps_metal_tool);
+constexpr const char* kEntryPoint = "anymps_metal_tool";
+using EntryPoint = decltype(&anymps_metal_tool);
 
 // Reading a library of 13,000 kernels takes about 6 s and 0.2 GB; compiling a source of 2,000 takes minutes.
 constexpr const char* kSecondsVariable = "ANYMPS_METAL_SECONDS";
@@ -41,8 +41,9 @@ constexpr const char* kWhereIsAnymps =
 std::string find_library() {
   std::error_code error;
   // As in a build tree.
-  if (const fs::path beside = own_executable().parent_path() / kLibrary; fs::exists(beside, error)) return beside;
-  const ChildResult python = run_child({{find_python(), "-c", kWhereIsAnymps}, {}}, ChildOutput::kCapture);
+  if (const fs::path beside = host::own_executable().parent_path() / kLibrary; fs::exists(beside, error)) return beside;
+  const host::ChildResult python =
+      host::run_child({{host::find_python(), "-c", kWhereIsAnymps}, {}}, host::ChildOutput::kCapture);
   if (python.status() != 0 || python.output.empty()) return {};
   const fs::path installed = fs::path(python.output.substr(python.output.find_last_of('\n') + 1)) / "lib" / kLibrary;
   return fs::exists(installed, error) ? installed.string() : std::string();
@@ -54,13 +55,13 @@ rlim_t most_cpu_seconds() {
   return asked == 0 ? kMostCpuSeconds : asked;
 }
 
-std::string how_it_ended(const std::string& verb, const ChildResult& child) {
+std::string how_it_ended(const std::string& verb, const host::ChildResult& child) {
   const char* what = verb == "run" || verb == "replay" ? "running it" : verb == "check" ? "checking it" : "reading it";
   if (child.signal == SIGXCPU) {
     return fmt::format("{} took more than {} s of processor time ({} sets the limit)", what, most_cpu_seconds(),
                        kSecondsVariable);
   }
-  if (child.signal != 0) return fmt::format("{} ended by {}", what, signal_name(child.signal));
+  if (child.signal != 0) return fmt::format("{} ended by {}", what, trace::signal_name(child.signal));
   return fmt::format("{} ended with status {}", what, child.exit_code);
 }
 
@@ -79,11 +80,11 @@ MetalAnswer ask_metal(const std::vector<std::string>& request) {
   const std::string library = find_library();
   if (library.empty()) {
     return {.text = fmt::format("{} is neither beside {} nor in the environment's anymps", kLibrary,
-                                own_executable().string())};
+                                host::own_executable().string())};
   }
-  ChildCommand command{{own_executable().string(), kMetalChild, library}, {}};
+  host::ChildCommand command{{host::own_executable().string(), kMetalChild, library}, {}};
   command.words.insert(command.words.end(), request.begin(), request.end());
-  ChildResult child = run_child(command, ChildOutput::kCapture);
+  host::ChildResult child = host::run_child(command, host::ChildOutput::kCapture);
   if (!child.start_error.empty()) return {.text = "the reader cannot be started: " + child.start_error};
   if (child.interrupted) return {.text = file_of(request) + ": interrupted", .interrupted = true};
   switch (child.status()) {
@@ -109,8 +110,8 @@ MetalAnswer ask_metal(const std::vector<std::string>& request) {
 int metal_child(const std::vector<std::string>& arguments) {
   const auto write = [](void*, const char* text, std::size_t size) { std::fwrite(text, 1, size, stdout); };
   void* library = arguments.empty() ? nullptr : ::dlopen(arguments[0].c_str(), RTLD_NOW | RTLD_LOCAL);
-  auto* door = library == nullptr ? nullptr : reinterpret_cast<Door>(::dlsym(library, kDoor));
-  if (door == nullptr) {
+  auto* entry_point = library == nullptr ? nullptr : reinterpret_cast<EntryPoint>(::dlsym(library, kEntryPoint));
+  if (entry_point == nullptr) {
     const char* why = ::dlerror();
     fmt::print("{}", why != nullptr ? why : "no library is named");
     return kNoLibrary;
@@ -121,10 +122,10 @@ int metal_child(const std::vector<std::string>& arguments) {
   bound(RLIMIT_CORE, 0);
   std::vector<const char*> words;
   for (std::size_t i = 1; i < arguments.size(); ++i) words.push_back(arguments[i].c_str());
-  const int status = door(words.size(), words.data(), write, nullptr);
+  const int status = entry_point(words.size(), words.data(), write, nullptr);
   // No destructors of a library that hostile bitcode went through.
   std::fflush(stdout);
   ::_exit(status);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::metallib

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::metallib {
 
 // The first word by which this executable is started as that child; not a verb, and in no help.
 inline constexpr const char* kMetalChild = "--metal-child";
@@ -20,12 +20,12 @@ struct MetalAnswer {
 };
 
 // Asks libanymps_metal.so (metal/tool/tool.h) in a child with bounds on its time and memory, which confines itself
-// (gpu/confine.h) before it looks into what the files hold. The child's answer is not to be trusted more than these:
-// what is written, and where, is for the caller to say. `request` is a verb,
-// flags of the compiler, a file and what the verb needs.
+// (gpu/support/confine.h) before it looks into what the files hold. The child's answer is not to be trusted more than
+// these: what is written, and where, is for the caller to say. `request` is a verb, flags of the compiler, a file and
+// what the verb needs.
 MetalAnswer ask_metal(const std::vector<std::string>& request);
 
 // The child's side: `arguments` are those after kMetalChild. Returns the status to end with.
 int metal_child(const std::vector<std::string>& arguments);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::metallib

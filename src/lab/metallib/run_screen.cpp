@@ -1,15 +1,15 @@
-#include "lab/metal_run_screen.h"
+#include "lab/metallib/run_screen.h"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "lab/metal_screen.h"
-#include "lab/safe_text.h"
-#include "lab/text_wrap.h"
+#include "lab/base/safe_text.h"
+#include "lab/base/text_wrap.h"
+#include "lab/metallib/screen.h"
 
-namespace anymps::lab {
+namespace anymps::lab::metallib {
 namespace {
 
 constexpr std::string_view kValuesIndent = "    ";
@@ -39,12 +39,12 @@ std::string values_of(const nlohmann::json& output) {
   return text;
 }
 
-std::string output_block(const nlohmann::json& output, const Terminal& terminal) {
+std::string output_block(const nlohmann::json& output, const base::Terminal& terminal) {
   std::string text = fmt::format("  {} {}: {} x {}", output.at("binding").get<unsigned>(),
-                                 on_one_line(output.at("name").get<std::string>()),
+                                 base::on_one_line(output.at("name").get<std::string>()),
                                  output.at("count").get<std::size_t>(), output.at("type").get<std::string>());
-  if (output.contains("file")) return text + " -> " + on_one_line(output.at("file").get<std::string>()) + "\n";
-  return text + "\n" + std::string(kValuesIndent) + wrapped(values_of(output), terminal.width, kValuesIndent);
+  if (output.contains("file")) return text + " -> " + base::on_one_line(output.at("file").get<std::string>()) + "\n";
+  return text + "\n" + std::string(kValuesIndent) + base::wrapped(values_of(output), terminal.width, kValuesIndent);
 }
 
 std::string run_extent(const nlohmann::json& size) {
@@ -57,14 +57,14 @@ std::string report_texts(const nlohmann::json& reports) {
   std::string text;
   for (const auto& report : reports) {
     std::istringstream lines(report.at("text").get<std::string>());
-    for (std::string line; std::getline(lines, line);) text += on_one_line(line) + "\n";
+    for (std::string line; std::getline(lines, line);) text += base::on_one_line(line) + "\n";
   }
   return text;
 }
 
-std::string metal_run_screen(const nlohmann::json& run, const Terminal& terminal) {
+std::string metal_run_screen(const nlohmann::json& run, const base::Terminal& terminal) {
   std::string text =
-      fmt::format("{}  {} threads in threadgroups of {}, {}\n", on_one_line(run.at("kernel").get<std::string>()),
+      fmt::format("{}  {} threads in threadgroups of {}, {}\n", base::on_one_line(run.at("kernel").get<std::string>()),
                   run_extent(run.at("threads")), run_extent(run.at("group")),
                   run.at("validated").get<bool>() ? "validated" : run.at("route").get<std::string>());
   for (const auto& output : run.at("outputs")) text += output_block(output, terminal);
@@ -75,4 +75,4 @@ std::string metal_run_screen(const nlohmann::json& run, const Terminal& terminal
   return text + report_texts(run.at("reports"));
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::metallib

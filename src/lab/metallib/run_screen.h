@@ -4,14 +4,14 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "lab/terminal.h"
+#include "lab/base/terminal.h"
 
-namespace anymps::lab {
+namespace anymps::lab::metallib {
 
 // From the JSON of `anymps metal run`.
-std::string metal_run_screen(const nlohmann::json& run, const Terminal& terminal);
+std::string metal_run_screen(const nlohmann::json& run, const base::Terminal& terminal);
 
 // The texts of the sanitiser's reports; they have lines of their own.
 std::string report_texts(const nlohmann::json& reports);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::metallib

@@ -1,4 +1,4 @@
-#include "lab/metal_screen.h"
+#include "lab/metallib/screen.h"
 
 #include <fmt/format.h>
 
@@ -7,17 +7,17 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "lab/safe_text.h"
-#include "lab/text_wrap.h"
+#include "lab/base/safe_text.h"
+#include "lab/base/text_wrap.h"
 
-namespace anymps::lab {
+namespace anymps::lab::metallib {
 namespace {
 
 constexpr std::string_view kFactIndent = "    ";
 constexpr std::string_view kWhatIndent = "        ";
 
 std::string text_at(const nlohmann::json& object, const char* key) {
-  return on_one_line(object.at(key).get_ref<const std::string&>());
+  return base::on_one_line(object.at(key).get_ref<const std::string&>());
 }
 
 std::string space_name(unsigned space) {
@@ -61,20 +61,21 @@ std::string argument_line(const nlohmann::json& argument) {
 }
 
 // For a narrow terminal: what kind of argument, and below it what it is called.
-std::string argument_lines(const nlohmann::json& argument, const Terminal& terminal) {
+std::string argument_lines(const nlohmann::json& argument, const base::Terminal& terminal) {
   std::string kind = text_at(argument, "kind");
   if (argument.contains("binding")) {
     kind += fmt::format(" {}, {}, {}, {}", argument_place(argument), text_at(argument, "access"),
                         space_name(argument.at("address_space").get<unsigned>()), argument_bytes(argument));
   }
-  return fitted_line(kFactIndent, kind, terminal) + fitted_line(kWhatIndent, argument_what(argument), terminal);
+  return base::fitted_line(kFactIndent, kind, terminal) +
+         base::fitted_line(kWhatIndent, argument_what(argument), terminal);
 }
 
 // All of a function in the same form.
-std::string arguments_of(const nlohmann::json& function, const Terminal& terminal) {
+std::string arguments_of(const nlohmann::json& function, const base::Terminal& terminal) {
   std::vector<std::string> lines;
   std::ranges::transform(function.at("arguments"), std::back_inserter(lines), argument_line);
-  const auto fits = [&](const std::string& line) { return length_of(line) - 1 <= terminal.room(); };
+  const auto fits = [&](const std::string& line) { return base::length_of(line) - 1 <= terminal.room(); };
   const bool narrow = !std::ranges::all_of(lines, fits);
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -83,7 +84,7 @@ std::string arguments_of(const nlohmann::json& function, const Terminal& termina
   return text;
 }
 
-std::string limits_of(const nlohmann::json& function, const Terminal& terminal) {
+std::string limits_of(const nlohmann::json& function, const base::Terminal& terminal) {
   std::string text;
   if (const auto bytes = function.at("threadgroup_bytes").get<std::size_t>(); bytes != 0) {
     text += fmt::format("    {} bytes of threadgroup memory\n", bytes);
@@ -92,7 +93,7 @@ std::string limits_of(const nlohmann::json& function, const Terminal& terminal) 
     text += fmt::format("    at most {} threads in a threadgroup\n", most.get<unsigned>());
   }
   for (const auto& constant : function.at("function_constants")) {
-    text += fitted_line(
+    text += base::fitted_line(
         kFactIndent,
         fmt::format("function constant {:>5}  {}: {}{}", constant.at("id").get<unsigned>(), text_at(constant, "name"),
                     text_at(constant, "type"), constant.at("required").get<bool>() ? "" : ", optional"),
@@ -101,29 +102,29 @@ std::string limits_of(const nlohmann::json& function, const Terminal& terminal) 
   return text;
 }
 
-std::string function_head(const nlohmann::json& function, const Terminal& terminal) {
-  const std::string name = keep_ends(text_at(function, "name"), terminal.room());
+std::string function_head(const nlohmann::json& function, const base::Terminal& terminal) {
+  const std::string name = base::keep_ends(text_at(function, "name"), terminal.room());
   const std::string made = fmt::format("{}, Metal {}, AIR {}", text_at(function, "type"), text_at(function, "metal"),
                                        text_at(function, "air"));
-  const bool together = length_of(name) + 2 + length_of(made) <= terminal.room();
-  return terminal.paint(kBold, name) +
-         (together ? fmt::format("  {}\n", made) : "\n" + fitted_line(kFactIndent, made, terminal));
+  const bool together = base::length_of(name) + 2 + base::length_of(made) <= terminal.room();
+  return terminal.paint(base::kBold, name) +
+         (together ? fmt::format("  {}\n", made) : "\n" + base::fitted_line(kFactIndent, made, terminal));
 }
 
-std::string function_block(const nlohmann::json& function, const Terminal& terminal) {
+std::string function_block(const nlohmann::json& function, const base::Terminal& terminal) {
   std::string text = function_head(function, terminal);
   if (function.contains("error"))
-    return text + fitted_line(kFactIndent, "refused: " + text_at(function, "error"), terminal);
+    return text + base::fitted_line(kFactIndent, "refused: " + text_at(function, "error"), terminal);
   if (!function.contains("arguments")) return text;
   return text + arguments_of(function, terminal) + limits_of(function, terminal);
 }
 
 }  // namespace
 
-std::string metal_screen(const nlohmann::json& library, const Terminal& terminal) {
+std::string metal_screen(const nlohmann::json& library, const base::Terminal& terminal) {
   std::string text;
   for (const auto& function : library.at("functions")) text += function_block(function, terminal);
   return text;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::metallib

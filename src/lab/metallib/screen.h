@@ -4,11 +4,11 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "lab/terminal.h"
+#include "lab/base/terminal.h"
 
-namespace anymps::lab {
+namespace anymps::lab::metallib {
 
 // From the JSON of `anymps metal list`: a block for each function, its arguments one a line.
-std::string metal_screen(const nlohmann::json& library, const Terminal& terminal);
+std::string metal_screen(const nlohmann::json& library, const base::Terminal& terminal);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::metallib

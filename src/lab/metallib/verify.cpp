@@ -1,4 +1,4 @@
-#include "lab/metal_verify.h"
+#include "lab/metallib/verify.h"
 
 #include <fmt/format.h>
 
@@ -8,13 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "lab/metal_batches.h"
-#include "lab/metal_library_file.h"
-#include "lab/metal_reader.h"
-#include "lab/metal_screen.h"
-#include "lab/safe_text.h"
+#include "lab/base/safe_text.h"
+#include "lab/metallib/batches.h"
+#include "lab/metallib/library_file.h"
+#include "lab/metallib/reader.h"
+#include "lab/metallib/screen.h"
 
-namespace anymps::lab {
+namespace anymps::lab::metallib {
 namespace {
 
 constexpr std::size_t kVerifiedPerChild = 100;
@@ -142,9 +142,9 @@ namespace {
 std::string reasons(const std::map<std::string, std::vector<std::string>>& by_reason) {
   std::string text;
   for (const auto& [reason, names] : by_reason) {
-    text += fmt::format("  {} x {}\n", names.size(), on_one_line(reason));
+    text += fmt::format("  {} x {}\n", names.size(), base::on_one_line(reason));
     for (std::size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) {
-      text += fmt::format("      {}\n", on_one_line(names[i]));
+      text += fmt::format("      {}\n", base::on_one_line(names[i]));
     }
   }
   return text;
@@ -172,4 +172,4 @@ std::string to_text(const MetalVerification& v) {
   return text;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::metallib

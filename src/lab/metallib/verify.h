@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/metal_reader.h"
+#include "lab/metallib/reader.h"
 
-namespace anymps::lab {
+namespace anymps::lab::metallib {
 
 struct MetalVerification {
   std::optional<MetalAnswer> problem{};  // why nothing could be verified
@@ -47,4 +47,4 @@ MetalVerification verify_metal(const std::string& file, const MetalVerifyOptions
 nlohmann::json to_json(const MetalVerification& verification);
 std::string to_text(const MetalVerification& verification);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::metallib

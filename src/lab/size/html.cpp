@@ -1,27 +1,21 @@
-#include "lab/size_html.h"
+#include "lab/size/html.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
-#include "lab/html_page.h"
-#include "lab/markup.h"
-#include "lab/summary_screen.h"
+#include "lab/base/units.h"
+#include "lab/html/escape.h"
+#include "lab/html/page.h"
 
-namespace anymps::lab {
+namespace anymps::lab::size {
 namespace {
 
-constexpr const char* kSizeStyle = R"css(
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th { text-align: left; font-weight: 600; color: var(--dim); font-size: .8rem; padding: .2rem .5rem; }
-td { padding: .18rem .5rem; border-top: 1px solid var(--line); white-space: nowrap; }
-td.n, th.n { text-align: right; } td.bar { width: 45%; }
-tr.group th { padding-top: .9rem; color: var(--ink); font-size: .9rem; }
-@media (max-width: 40rem) { table { font-size: .8rem; } td.bar, th.bar { display: none; } td.verdict { white-space: normal; } td, th { padding-left: .15rem;
-  padding-right: .15rem; } }
-.fits .verdict { color: var(--fits); } .close .verdict { color: var(--close); } .bad .verdict { color: var(--bad); }
-)css";
+constexpr std::string_view kSizeStyle =
+#include "assets/size.css.inc"
+    ;
 
 const char* class_of(Fit fit) {
   switch (fit) {
@@ -51,16 +45,17 @@ std::string fit_row_html(const MacFit& fit, const SizeReport& report) {
   const double working_set = fit.mac.working_set(report.macos).value / memory;
   const std::string title = fmt::format(
       "{}: {} of {} memory; device buffers {} of {}; largest buffer {} of {}; swaps beyond {}", fit.mac.name,
-      human_bytes(report.figures.resident_bytes + report.figures.other_bytes),
-      human_bytes(static_cast<std::uint64_t>(memory)), human_bytes(report.figures.block_bytes),
-      human_bytes(static_cast<std::uint64_t>(fit.limit_bytes)), human_bytes(report.figures.largest_buffer),
-      human_bytes(static_cast<std::uint64_t>(fit.buffer_limit)), human_bytes(static_cast<std::uint64_t>(fit.swaps_at)));
+      base::human_bytes(report.figures.resident_bytes + report.figures.other_bytes),
+      base::human_bytes(static_cast<std::uint64_t>(memory)), base::human_bytes(report.figures.block_bytes),
+      base::human_bytes(static_cast<std::uint64_t>(fit.limit_bytes)), base::human_bytes(report.figures.largest_buffer),
+      base::human_bytes(static_cast<std::uint64_t>(fit.buffer_limit)),
+      base::human_bytes(static_cast<std::uint64_t>(fit.swaps_at)));
   std::string row = fmt::format(
       "<tr class=\"{}\"><td>{}</td><td class=\"bar\">{}</td><td class=\"n\">{:.0f}%</td><td class=\"verdict\">{} "
       "{}</td>",
-      class_of(fit.fit), fit.mac.name, bar(fit.memory_share, working_set, title), 100 * fit.share(), sign_of(fit.fit),
-      fit_text(fit.fit));
-  row += fmt::format("<td class=\"n\">{}</td>", fit.step_seconds ? human_seconds(*fit.step_seconds) : "-");
+      class_of(fit.fit), fit.mac.name, html::bar(fit.memory_share, working_set, title), 100 * fit.share(),
+      sign_of(fit.fit), fit_text(fit.fit));
+  row += fmt::format("<td class=\"n\">{}</td>", fit.step_seconds ? base::human_seconds(*fit.step_seconds) : "-");
   if (report.batch) {
     row += fmt::format("<td class=\"n\">{}</td>", fit.largest_batch ? std::to_string(*fit.largest_batch) : "-");
   }
@@ -79,28 +74,30 @@ std::string rows_by_memory(const SizeReport& report) {
         std::find_if(group, macs.end(), [&](const MacFit* fit) { return memory_of(fit) != memory_of(*group); });
     const auto fitting = std::count_if(group, end, [](const MacFit* fit) { return fit->fit == Fit::kFits; });
     rows += fmt::format("<tr class=\"group\"><th colspan=\"{}\">{}: fits on {} of {}</th></tr>\n", report.batch ? 6 : 5,
-                        human_bytes(static_cast<std::uint64_t>(memory_of(*group))), fitting, end - group);
+                        base::human_bytes(static_cast<std::uint64_t>(memory_of(*group))), fitting, end - group);
     for (; group != end; ++group) rows += fit_row_html(**group, report);
   }
   return rows;
 }
 
-std::string measured_command(const RunSummary& run) { return fmt::format("{}", fmt::join(run.command, " ")); }
+std::string measured_command(const trace::RunSummary& run) { return fmt::format("{}", fmt::join(run.command, " ")); }
 
 }  // namespace
 
 std::string size_html(const SizeReport& report) {
   const SizeFigures& figures = report.figures;
   const auto fitting = std::ranges::count(report.macs, Fit::kFits, &MacFit::fit);
-  std::string html = page_head("anymps size", kSizeStyle) +
+  std::string html = html::page_head("anymps size", kSizeStyle) +
                      fmt::format("<h1>On which Macs would this run fit?</h1>\n<code>{}</code>\n<div class=\"cards\">\n",
-                                 escaped(measured_command(report.run)));
-  html += card(fmt::format("{} of {}", fitting, report.macs.size()), "Macs on which it fits");
-  html += card(human_bytes(figures.block_bytes), "peak of tensors and temporaries");
-  html += card(human_bytes(figures.resident_bytes), fmt::format("in {} process{}, the device's included",
-                                                                report.processes, report.processes == 1 ? "" : "es"));
-  html += card(human_bytes(figures.other_bytes), "in other apps");
-  html += card(human_bytes(figures.resident_bytes + figures.other_bytes), "in all: a Mac with less memory swaps");
+                                 html::escaped(measured_command(report.run)));
+  html += html::card(fmt::format("{} of {}", fitting, report.macs.size()), "Macs on which it fits");
+  html += html::card(base::human_bytes(figures.block_bytes), "peak of tensors and temporaries");
+  html += html::card(
+      base::human_bytes(figures.resident_bytes),
+      fmt::format("in {} process{}, the device's included", report.processes, report.processes == 1 ? "" : "es"));
+  html += html::card(base::human_bytes(figures.other_bytes), "in other apps");
+  html += html::card(base::human_bytes(figures.resident_bytes + figures.other_bytes),
+                     "in all: a Mac with less memory swaps");
   html += fmt::format(
       "</div>\n<h2>Peak against memory, macOS {}</h2>\n<p class=\"dim\"><span class=\"wide\">A bar is one Mac's "
       "memory; the "
@@ -108,11 +105,12 @@ std::string size_html(const SizeReport& report) {
       "recommends. </span>The share is of the limit that comes first.</p>\n<table><tr><th>Mac</th><th "
       "class=\"bar\"></th><th "
       "class=\"n\">share</th><th>verdict</th><th class=\"n\">step, estimated</th>{}</tr>\n",
-      report.macos.text(), report.batch ? "<th class=\"n\">largest " + escaped(report.batch->argument) + "</th>" : "");
+      report.macos.text(),
+      report.batch ? "<th class=\"n\">largest " + html::escaped(report.batch->argument) + "</th>" : "");
   html += rows_by_memory(report);
   html += "</table>\n<h2>What this leaves out</h2>\n<ul>\n";
-  for (const std::string& note : size_notes(report)) html += "<li>" + escaped(note) + "</li>\n";
+  for (const std::string& note : size_notes(report)) html += "<li>" + html::escaped(note) + "</li>\n";
   return html + "</ul>\n</body></html>\n";
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::size

@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "lab/size_report.h"
+#include "lab/size/report.h"
 
-namespace anymps::lab {
+namespace anymps::lab::size {
 
 std::string size_html(const SizeReport& report);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::size

@@ -4,18 +4,18 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "gpu/mac_profile.h"
-#include "lab/terminal.h"
+#include "gpu/history/mac_profile.h"
+#include "lab/base/terminal.h"
 
-namespace anymps::lab {
+namespace anymps::lab::size {
 
 // One row a Mac, under that version of macOS. A figure that nobody has published carries a star.
-std::string mac_screen(gpu::MacosVersion macos, const Terminal& terminal);
+std::string mac_screen(gpu::history::MacosVersion macos, const base::Terminal& terminal);
 
 // One line a source: its key, what it says, where it is.
 std::string mac_source_screen();
 
 // Every figure as {"value": ..., "source": ...}, and the sources.
-nlohmann::json macs_to_json(gpu::MacosVersion macos);
+nlohmann::json macs_to_json(gpu::history::MacosVersion macos);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::size

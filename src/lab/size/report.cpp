@@ -1,4 +1,4 @@
-#include "lab/size_report.h"
+#include "lab/size/report.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,14 +9,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "lab/json_optional.h"
-#include "lab/straight_line.h"
-#include "lab/summary_screen.h"
+#include "lab/base/json_optional.h"
+#include "lab/base/least_squares.h"
+#include "lab/base/units.h"
 
-namespace anymps::lab {
+namespace anymps::lab::size {
 namespace {
 
-std::optional<double> step_seconds_on(const gpu::MacProfile& mac, const SizeFigures& figures) {
+std::optional<double> step_seconds_on(const gpu::history::MacProfile& mac, const SizeFigures& figures) {
   if (figures.step_flops <= 0 && figures.step_bytes <= 0) return std::nullopt;
   return std::max(figures.step_flops / (mac.peak_flops.value * kShareOfPeak),
                   figures.step_bytes / (mac.bandwidth.value * kShareOfPeak));
@@ -47,8 +47,8 @@ nlohmann::json mac_fit_json(const MacFit& fit) {
           {"limit_share", fit.limit_share},
           {"swaps_at_bytes", fit.swaps_at},
           {"memory_share", fit.memory_share},
-          {"estimated_step_seconds", or_null(fit.step_seconds)},
-          {"largest_batch", or_null(fit.largest_batch)}};
+          {"estimated_step_seconds", base::or_null(fit.step_seconds)},
+          {"largest_batch", base::or_null(fit.largest_batch)}};
 }
 
 }  // namespace
@@ -56,8 +56,9 @@ nlohmann::json mac_fit_json(const MacFit& fit) {
 BatchLine BatchLine::through(const std::vector<std::uint64_t>& batches, const std::vector<std::uint64_t>& peaks) {
   const auto count = static_cast<std::ptrdiff_t>(std::min(batches.size(), peaks.size()));
   if (count == 0) return {};
-  const StraightLine line = StraightLine::through(std::vector<double>(batches.begin(), batches.begin() + count),
-                                                  std::vector<double>(peaks.begin(), peaks.begin() + count));
+  const base::StraightLine line =
+      base::StraightLine::through(std::vector<double>(batches.begin(), batches.begin() + count),
+                                  std::vector<double>(peaks.begin(), peaks.begin() + count));
   return {line.base, line.slope};
 }
 
@@ -97,11 +98,12 @@ std::uint64_t BatchFigures::host_bytes() const {
   return most;
 }
 
-MacFit fit_on(const gpu::MacProfile& mac, gpu::MacosVersion macos, const SizeFigures& figures,
+MacFit fit_on(const gpu::history::MacProfile& mac, gpu::history::MacosVersion macos, const SizeFigures& figures,
               const BatchFigures* batch) {
   MacFit fit;
   fit.mac = mac;
-  fit.buffer_limit = static_cast<double>(gpu::max_buffer_for(static_cast<std::size_t>(mac.working_set(macos).value)));
+  fit.buffer_limit =
+      static_cast<double>(gpu::history::max_buffer_for(static_cast<std::size_t>(mac.working_set(macos).value)));
   fit.buffer_share = static_cast<double>(figures.largest_buffer) / fit.buffer_limit;
   fit.limit_bytes = kHighWatermark * mac.working_set(macos).value;
   fit.limit_share = static_cast<double>(figures.block_bytes) / fit.limit_bytes;
@@ -126,7 +128,7 @@ MacFit fit_on(const gpu::MacProfile& mac, gpu::MacosVersion macos, const SizeFig
 
 void judge(SizeReport& report) {
   report.macs.clear();
-  for (const gpu::MacProfile& mac : gpu::all_macs()) {
+  for (const gpu::history::MacProfile& mac : gpu::history::all_macs()) {
     report.macs.push_back(fit_on(mac, report.macos, report.figures, report.batch ? &*report.batch : nullptr));
   }
 }
@@ -154,18 +156,19 @@ std::vector<std::string> size_notes(const SizeReport& report) {
           "the device's buffers, beyond which PyTorch raises its out-of-memory error; the Mac's memory for all "
           "processes and other apps, beyond which it swaps. A single buffer may have 3/4 of a working set; the largest "
           "here has {}.",
-          100 * kMargin, kHighWatermark, human_bytes(report.figures.largest_buffer)),
+          100 * kMargin, kHighWatermark, base::human_bytes(report.figures.largest_buffer)),
       fmt::format("Left out: temporaries and caches of Apple's graph library, the driver's rounding, {}.",
                   report.figures.other_bytes > 0
-                      ? "whatever of macOS and other apps is not in the " + human_bytes(report.figures.other_bytes) +
-                            " of --other-apps"
+                      ? "whatever of macOS and other apps is not in the " +
+                            base::human_bytes(report.figures.other_bytes) + " of --other-apps"
                       : std::string("macOS itself and other apps (--other-apps 4gb counts them)"))};
   if (!report.shared_once) notes.emplace_back("Pages that processes share were counted for each of them.");
   if (report.figures.step_flops > 0 || report.figures.step_bytes > 0) {
-    notes.push_back(fmt::format(
-        "Step times are estimates, nothing was measured on a Mac: max(FLOPs / (peak FLOPS x {0}), bytes / "
-        "(bandwidth x {0})) with {1:.4g} FLOPs and {2} a step, as counted here; {0} is assumed.",
-        kShareOfPeak, report.figures.step_flops, human_bytes(static_cast<std::uint64_t>(report.figures.step_bytes))));
+    notes.push_back(
+        fmt::format("Step times are estimates, nothing was measured on a Mac: max(FLOPs / (peak FLOPS x {0}), bytes / "
+                    "(bandwidth x {0})) with {1:.4g} FLOPs and {2} a step, as counted here; {0} is assumed.",
+                    kShareOfPeak, report.figures.step_flops,
+                    base::human_bytes(static_cast<std::uint64_t>(report.figures.step_bytes))));
   } else {
     notes.emplace_back("No estimate of step times: the third step of an optimiser is counted, and there was none.");
   }
@@ -183,9 +186,9 @@ std::vector<std::string> size_notes(const SizeReport& report) {
           fmt::format("Largest batch, an extrapolation: peak on the device = {} + {} x {}, through {} runs, and {} "
                       "beside it at any "
                       "batch; the largest that is called fitting.",
-                      human_bytes(static_cast<std::uint64_t>(std::max(0.0, line.base))),
-                      human_bytes(static_cast<std::uint64_t>(line.per_sample)), report.batch->argument,
-                      report.batch->batches.size(), human_bytes(report.batch->host_bytes())));
+                      base::human_bytes(static_cast<std::uint64_t>(std::max(0.0, line.base))),
+                      base::human_bytes(static_cast<std::uint64_t>(line.per_sample)), report.batch->argument,
+                      report.batch->batches.size(), base::human_bytes(report.batch->host_bytes())));
     }
   }
   return notes;
@@ -195,7 +198,7 @@ nlohmann::json to_json(const SizeReport& report) {
   const SizeFigures& figures = report.figures;
   auto macs = nlohmann::json::array();
   for (const MacFit& fit : report.macs) macs.push_back(mac_fit_json(fit));
-  RunReport run;
+  trace::RunReport run;
   run.run = report.run;
   nlohmann::json json = {{"version", 1},
                          {"run", to_json(run)["run"]},
@@ -224,4 +227,4 @@ nlohmann::json to_json(const SizeReport& report) {
   return json;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::size

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "gpu/mac_profile.h"
-#include "lab/run_summary.h"
+#include "gpu/history/mac_profile.h"
+#include "lab/trace/run_summary.h"
 
-namespace anymps::lab {
+namespace anymps::lab::size {
 
 // PyTorch's default: it refuses an allocation beyond this many working sets.
 inline constexpr double kHighWatermark = 1.7;
@@ -70,7 +70,7 @@ struct BatchFigures {
 enum class Fit { kFits, kTooClose, kBufferTooLarge, kOutOfMemory, kSwaps };
 
 struct MacFit {
-  gpu::MacProfile mac;
+  gpu::history::MacProfile mac;
   Fit fit = Fit::kFits;
   double buffer_limit = 0;             // bytes of one buffer
   double buffer_share = 0;             // of it that the largest has
@@ -86,8 +86,8 @@ struct MacFit {
 };
 
 struct SizeReport {
-  RunSummary run;
-  gpu::MacosVersion macos;
+  trace::RunSummary run;
+  gpu::history::MacosVersion macos;
   SizeFigures figures;
   std::size_t processes = 0;  // at the peak of the resident sets
   bool shared_once = true;
@@ -95,7 +95,7 @@ struct SizeReport {
   std::vector<MacFit> macs;
 };
 
-MacFit fit_on(const gpu::MacProfile& mac, gpu::MacosVersion macos, const SizeFigures& figures,
+MacFit fit_on(const gpu::history::MacProfile& mac, gpu::history::MacosVersion macos, const SizeFigures& figures,
               const BatchFigures* batch = nullptr);
 
 // Fills `macs` from the rest.
@@ -109,4 +109,4 @@ std::vector<std::string> size_notes(const SizeReport& report);
 
 nlohmann::json to_json(const SizeReport& report);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::size

@@ -1,14 +1,14 @@
-#include "lab/size_screen.h"
+#include "lab/size/screen.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "lab/summary_screen.h"
-#include "lab/text_wrap.h"
+#include "lab/base/text_wrap.h"
+#include "lab/base/units.h"
 
-namespace anymps::lab {
+namespace anymps::lab::size {
 namespace {
 
 constexpr std::size_t kWidestBar = 20;
@@ -24,7 +24,7 @@ std::string share_bar(double share, std::size_t width) {
 bool has_steps(const SizeReport& report) { return report.figures.step_flops > 0 || report.figures.step_bytes > 0; }
 
 // What the other columns leave of the terminal; none where that is too little to see anything.
-std::size_t bar_width(const SizeReport& report, const Terminal& terminal) {
+std::size_t bar_width(const SizeReport& report, const base::Terminal& terminal) {
   const std::size_t others = 13 + 8 + 2 + 17 + (has_steps(report) ? 10 : 0) + (report.batch ? 10 : 0);
   const std::size_t left = terminal.width - std::min(terminal.width, others);
   return left < kNarrowestBar ? 0 : std::min(left, kWidestBar);
@@ -33,40 +33,42 @@ std::size_t bar_width(const SizeReport& report, const Terminal& terminal) {
 std::string_view fit_colour(Fit fit) {
   switch (fit) {
     case Fit::kFits:
-      return kGreen;
+      return base::kGreen;
     case Fit::kTooClose:
-      return kYellow;
+      return base::kYellow;
     default:
-      return kRed;
+      return base::kRed;
   }
 }
 
-std::string fit_row(const MacFit& fit, const SizeReport& report, std::size_t bar_columns, const Terminal& terminal) {
+std::string fit_row(const MacFit& fit, const SizeReport& report, std::size_t bar_columns,
+                    const base::Terminal& terminal) {
   const double share = fit.share();
   const std::string verdict = terminal.paint(fit_colour(fit.fit), fmt::format("{:<17}", fit_text(fit.fit)));
   const std::string bar = terminal.paint(fit_colour(fit.fit), share_bar(share, bar_columns));
   std::string row = fmt::format("{:<13}{}{:>7.0f}%  {}", fit.mac.name, bar, 100 * share, verdict);
-  if (fit.step_seconds) row += fmt::format("{:>10}", human_seconds(*fit.step_seconds));
+  if (fit.step_seconds) row += fmt::format("{:>10}", base::human_seconds(*fit.step_seconds));
   if (report.batch) row += fmt::format("{:>10}", fit.largest_batch ? std::to_string(*fit.largest_batch) : "-");
   return row + "\n";
 }
 
 }  // namespace
 
-std::string size_screen(const SizeReport& report, const Terminal& terminal) {
+std::string size_screen(const SizeReport& report, const base::Terminal& terminal) {
   const SizeFigures& figures = report.figures;
   const std::size_t width = std::clamp<std::size_t>(terminal.width, 40, 110);
   const auto line = [&](const char* label, const std::string& said) {
-    return fmt::format("{:<12}", label) + wrapped(said, width, "            ");
+    return fmt::format("{:<12}", label) + base::wrapped(said, width, "            ");
   };
   std::string text =
-      line("peak", fmt::format("{} in tensors and temporaries on the device, {} in tensors alone",
-                               human_bytes(figures.block_bytes), human_bytes(report.run.memory.tensor_bytes))) +
+      line("peak",
+           fmt::format("{} in tensors and temporaries on the device, {} in tensors alone",
+                       base::human_bytes(figures.block_bytes), base::human_bytes(report.run.memory.tensor_bytes))) +
       line("memory", fmt::format("{} in {} process{} (the device's memory included), {} in other apps",
-                                 human_bytes(figures.resident_bytes), report.processes,
-                                 report.processes == 1 ? "" : "es", human_bytes(figures.other_bytes))) +
+                                 base::human_bytes(figures.resident_bytes), report.processes,
+                                 report.processes == 1 ? "" : "es", base::human_bytes(figures.other_bytes))) +
       line("swaps",
-           fmt::format("where memory is below {}", human_bytes(figures.resident_bytes + figures.other_bytes))) +
+           fmt::format("where memory is below {}", base::human_bytes(figures.resident_bytes + figures.other_bytes))) +
       "\n";
   const std::size_t bar = bar_width(report, terminal);
   text += fmt::format("{:<13}{:<{}}{:>8}  {:<17}", fmt::format("macOS {}", report.macos.text()),
@@ -77,9 +79,9 @@ std::string size_screen(const SizeReport& report, const Terminal& terminal) {
   for (const MacFit& fit : report.macs) text += fit_row(fit, report, bar, terminal);
   text += "\n";
   for (const std::string& note : size_notes(report)) {
-    text += wrapped(note, width, "");
+    text += base::wrapped(note, width, "");
   }
   return text;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::size

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "lab/size_report.h"
-#include "lab/terminal.h"
+#include "lab/base/terminal.h"
+#include "lab/size/report.h"
 
-namespace anymps::lab {
+namespace anymps::lab::size {
 
-std::string size_screen(const SizeReport& report, const Terminal& terminal);
+std::string size_screen(const SizeReport& report, const base::Terminal& terminal);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::size

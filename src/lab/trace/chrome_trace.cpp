@@ -1,4 +1,4 @@
-#include "lab/chrome_trace.h"
+#include "lab/trace/chrome_trace.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -14,14 +14,14 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "lab/json_text.h"
-#include "lab/replayed_timeline.h"
+#include "lab/base/json_text.h"
+#include "lab/trace/replayed_timeline.h"
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 namespace {
 
 namespace fs = std::filesystem;
-using gpu::TraceKind;
+using gpu::trace::TraceKind;
 
 // Tracks are numbered as threads are, from 1 on; those that are no threads have numbers that no thread has.
 constexpr std::uint32_t kDeviceTrack = 0;
@@ -58,7 +58,7 @@ class Writer {
 
   // 0, or what went wrong.
   int finish(const nlohmann::json& other_data) {
-    put("\n],\"otherData\":{}}}\n", json_line(other_data));
+    put("\n],\"otherData\":{}}}\n", base::json_line(other_data));
     flush();
     if (std::fflush(file_) != 0 && error_ == 0) error_ = errno;
     return error_;
@@ -67,7 +67,7 @@ class Writer {
   const std::string& quoted(const std::string& text) {
     auto [found, fresh] = quoted_.try_emplace(text);
     if (fresh) {
-      found->second = json_line(text);
+      found->second = base::json_line(text);
     }
     return found->second;
   }
@@ -248,4 +248,4 @@ std::string write_chrome_trace(const std::vector<TraceFile>& traces, const fs::p
   return error != 0 ? failed(error) : "";
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "lab/trace_reader.h"
+#include "lab/trace/reader.h"
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 
 // One clear sentence where it cannot be written; else nothing. What is there under that name is replaced as a whole.
 std::string write_chrome_trace(const std::vector<TraceFile>& traces, const std::filesystem::path& path);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

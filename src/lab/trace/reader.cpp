@@ -1,4 +1,4 @@
-#include "lab/trace_reader.h"
+#include "lab/trace/reader.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,14 +9,14 @@
 #include <string_view>
 #include <system_error>
 
-#include "gpu/trace_format.h"
-#include "lab/safe_text.h"
+#include "gpu/trace/trace_format.h"
+#include "lab/base/safe_text.h"
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 namespace fs = std::filesystem;
 namespace {
 
-namespace trace_format = gpu::trace_format;
+namespace trace_format = gpu::trace::trace_format;
 
 class TraceBytes {
  public:
@@ -47,7 +47,7 @@ class TraceBytes {
     const auto length = at<std::uint32_t>(strings.offset + at_byte);
     const std::uint64_t begin = at_byte + sizeof length;
     if (length > trace_format::kLongestString || length > room - begin) return {};
-    return on_one_line(std::string_view(bytes_).substr(strings.offset + begin, length));
+    return base::on_one_line(std::string_view(bytes_).substr(strings.offset + begin, length));
   }
 
  private:
@@ -66,7 +66,7 @@ void read_tallies(const TraceBytes& bytes, const trace_format::Header& header, T
   for (std::uint64_t i = 0; i < rows; ++i) {
     const auto row = bytes.at<trace_format::Tally>(header.tallies.offset + i * sizeof(trace_format::Tally));
     if (row.key == 0 || row.count == 0) continue;
-    into.tallies.push_back({static_cast<gpu::TraceKind>(row.key >> (2 * trace_format::kIdBits)),
+    into.tallies.push_back({static_cast<gpu::trace::TraceKind>(row.key >> (2 * trace_format::kIdBits)),
                             bytes.string(header.strings, row.key >> trace_format::kIdBits & trace_format::kIdMask),
                             bytes.string(header.strings, row.key & trace_format::kIdMask), row.count, row.total,
                             row.max, row.first, row.first_ns, row.last_ns});
@@ -83,7 +83,7 @@ void read_ring(const TraceBytes& bytes, const trace_format::Header& header, Trac
       continue;
     }
     into.records.push_back(
-        {record.sequence - 1, record.time_ns, static_cast<gpu::TraceKind>(record.kind_and_thread >> 32),
+        {record.sequence - 1, record.time_ns, static_cast<gpu::trace::TraceKind>(record.kind_and_thread >> 32),
          static_cast<std::uint32_t>(record.kind_and_thread), bytes.string(header.strings, record.name_and_site >> 32),
          bytes.string(header.strings, record.name_and_site & 0xffff'ffff), record.a, record.b, record.c});
   }
@@ -133,7 +133,8 @@ TraceFile read_trace(const fs::path& path) {
   trace.parent_pid = header.parent_pid;
   trace.start_wall_ns = header.start_wall_ns;
   trace.start_ns = header.start_ns;
-  trace.command = on_one_line(std::string_view(header.command, strnlen(header.command, trace_format::kCommandBytes)));
+  trace.command =
+      base::on_one_line(std::string_view(header.command, strnlen(header.command, trace_format::kCommandBytes)));
   trace.peak_allocated_bytes = header.peak_allocated_bytes;
   trace.peak_block_bytes = header.peak_block_bytes;
   trace.largest_buffer_bytes = header.largest_buffer_bytes;
@@ -162,4 +163,4 @@ std::vector<TraceFile> read_run(const fs::path& folder) {
   return traces;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "gpu/trace.h"
+#include "gpu/trace/trace.h"
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 
 struct TraceTally {
-  gpu::TraceKind kind{};
+  gpu::trace::TraceKind kind{};
   std::string name;
   std::string site;
   std::uint64_t count = 0;
@@ -28,7 +28,7 @@ struct TraceTally {
 struct TraceRecord {
   std::uint64_t index = 0;  // in the order of writing
   std::uint64_t time_ns = 0;
-  gpu::TraceKind kind{};
+  gpu::trace::TraceKind kind{};
   std::uint32_t thread = 0;
   std::string name;
   std::string site;
@@ -69,4 +69,4 @@ TraceFile read_trace(const std::filesystem::path& path);
 // Throws std::runtime_error where the disk fails: figures without a process that was there would be wrong.
 std::vector<TraceFile> read_run(const std::filesystem::path& folder);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

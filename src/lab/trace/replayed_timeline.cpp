@@ -1,12 +1,12 @@
-#include "lab/replayed_timeline.h"
+#include "lab/trace/replayed_timeline.h"
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "lab/nanosecond.h"
+#include "lab/base/nanosecond.h"
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 
 ReplayedTimeline replay(const TraceFile& trace) {
   ReplayedTimeline timeline;
@@ -24,7 +24,7 @@ ReplayedTimeline replay(const TraceFile& trace) {
     std::int64_t& shift = shifts[record.thread];
     const auto time = static_cast<std::int64_t>(record.time_ns);
     const auto length = static_cast<std::int64_t>(record.b);
-    if (record.kind == gpu::TraceKind::kOperator || record.kind == gpu::TraceKind::kShader) {
+    if (record.kind == gpu::trace::TraceKind::kOperator || record.kind == gpu::trace::TraceKind::kShader) {
       const std::int64_t asked = time - length + shift;
       if (!any) first = asked;
       any = true;
@@ -36,23 +36,23 @@ ReplayedTimeline replay(const TraceFile& trace) {
       ++timeline.kernels;
       latest = &timeline.operators[record.name];
       ++latest->count;
-      latest->self_seconds += static_cast<double>(length) * kNanosecond;
-      latest->queued_seconds += static_cast<double>(start - asked) * kNanosecond;
+      latest->self_seconds += static_cast<double>(length) * base::kNanosecond;
+      latest->queued_seconds += static_cast<double>(start - asked) * base::kNanosecond;
       last = std::max({last, asked, device_free});
-    } else if (record.kind == gpu::TraceKind::kSync && any) {
+    } else if (record.kind == gpu::trace::TraceKind::kSync && any) {
       const std::int64_t here = time + shift;
       const std::int64_t wait = std::max<std::int64_t>(0, device_free - here);
       waited += wait;
       shift += wait;
       ++timeline.waits;
-      latest->waited_seconds += static_cast<double>(wait) * kNanosecond;
+      latest->waited_seconds += static_cast<double>(wait) * base::kNanosecond;
       last = std::max(last, here + wait);
     }
   }
-  timeline.host_seconds = static_cast<double>(last - first) * kNanosecond;
-  timeline.busy_seconds = static_cast<double>(busy) * kNanosecond;
-  timeline.queued_seconds = static_cast<double>(queued) * kNanosecond;
-  timeline.waited_seconds = static_cast<double>(waited) * kNanosecond;
+  timeline.host_seconds = static_cast<double>(last - first) * base::kNanosecond;
+  timeline.busy_seconds = static_cast<double>(busy) * base::kNanosecond;
+  timeline.queued_seconds = static_cast<double>(queued) * base::kNanosecond;
+  timeline.waited_seconds = static_cast<double>(waited) * base::kNanosecond;
   return timeline;
 }
 
@@ -66,4 +66,4 @@ nlohmann::json to_json(const ReplayedTimeline& timeline) {
           {"waits", timeline.waits}};
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

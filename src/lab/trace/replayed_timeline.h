@@ -9,9 +9,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "lab/trace_reader.h"
+#include "lab/trace/reader.h"
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 
 struct ReplayedOperator {
   std::uint64_t count = 0;
@@ -35,4 +35,4 @@ ReplayedTimeline replay(const TraceFile& trace);
 
 nlohmann::json to_json(const ReplayedTimeline& timeline);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

@@ -1,4 +1,4 @@
-#include "lab/run_summary.h"
+#include "lab/trace/run_summary.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -10,13 +10,13 @@
 #include <tuple>
 #include <utility>
 
-#include "lab/nanosecond.h"
-#include "lab/quantile.h"
+#include "lab/base/nanosecond.h"
+#include "lab/base/quantile.h"
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 namespace {
 
-using gpu::TraceKind;
+using gpu::trace::TraceKind;
 
 constexpr std::string_view kSaidByTheScript = "step";
 
@@ -26,15 +26,15 @@ void measure_intervals(const TraceFile& trace, StepSeries& series) {
   for (const TraceRecord& record : trace.records) {
     if (record.kind != TraceKind::kStep || record.name != series.name || record.site != series.site) continue;
     threads.insert(record.thread);
-    if (record.a > 0) intervals.push_back(static_cast<double>(record.b) * kNanosecond);
+    if (record.a > 0) intervals.push_back(static_cast<double>(record.b) * base::kNanosecond);
   }
   series.threads = threads.size();
   series.intervals = intervals.size();
   if (intervals.empty()) return;
   std::ranges::sort(intervals);
-  series.median_seconds = quantile(intervals, 0.5);
-  series.lower_quartile_seconds = quantile(intervals, 0.25);
-  series.upper_quartile_seconds = quantile(intervals, 0.75);
+  series.median_seconds = base::quantile(intervals, 0.5);
+  series.lower_quartile_seconds = base::quantile(intervals, 0.25);
+  series.upper_quartile_seconds = base::quantile(intervals, 0.75);
 }
 
 // One series a line of the script. Where several processes took steps at one line (data parallel training), the busiest
@@ -53,7 +53,7 @@ std::vector<StepSeries> step_series(const std::vector<TraceFile>& traces) {
     StepSeries series;
     std::tie(series.name, series.site) = key;
     series.count = best.second->count;
-    series.first_seconds = static_cast<double>(best.second->first) * kNanosecond;
+    series.first_seconds = static_cast<double>(best.second->first) * base::kNanosecond;
     measure_intervals(*best.first, series);
     all.push_back(std::move(series));
   }
@@ -146,7 +146,8 @@ nlohmann::json run_json(const RunSummary& run) {
 
 }  // namespace
 
-RunSummary summarise(const ChildCommand& command, const ChildResult& result, const std::vector<TraceFile>& traces) {
+RunSummary summarise(const host::ChildCommand& command, const host::ChildResult& result,
+                     const std::vector<TraceFile>& traces) {
   RunSummary summary;
   summary.command = command.words;
   summary.status = result.status();
@@ -215,4 +216,4 @@ std::string signal_name(int number) {
   return "signal " + std::to_string(number);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

@@ -1,4 +1,4 @@
-// What a run did, added up over its processes. One screen shows it (summary_screen.h); JSON carries all of it.
+// What a run did, added up over its processes. One screen shows it (run_screen.h); JSON carries all of it.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "lab/child.h"
-#include "lab/trace_reader.h"
+#include "lab/host/child.h"
+#include "lab/trace/reader.h"
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 
 // Steps that one line of the script makes.
 struct StepSeries {
@@ -76,7 +76,8 @@ struct RunReport {
   std::optional<double> speed_ratio() const;
 };
 
-RunSummary summarise(const ChildCommand& command, const ChildResult& result, const std::vector<TraceFile>& traces);
+RunSummary summarise(const host::ChildCommand& command, const host::ChildResult& result,
+                     const std::vector<TraceFile>& traces);
 
 nlohmann::json to_json(const RunReport& report);
 
@@ -85,4 +86,4 @@ std::uint64_t total_of(const std::vector<Counted>& events);
 // "SIGKILL" for 9; the number where the system has no name.
 std::string signal_name(int number);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

@@ -1,4 +1,4 @@
-#include "lab/trace_screen.h"
+#include "lab/trace/screen.h"
 
 #include <fmt/format.h>
 
@@ -9,21 +9,21 @@
 #include <ranges>
 #include <string_view>
 
-#include "lab/nanosecond.h"
-#include "lab/summary_screen.h"
-#include "lab/text_wrap.h"
+#include "lab/base/nanosecond.h"
+#include "lab/base/text_wrap.h"
+#include "lab/base/units.h"
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 namespace {
 
-using gpu::TraceKind;
+using gpu::trace::TraceKind;
 
 constexpr std::size_t kMostTraceRows = 8;
 constexpr std::size_t kNameWidth = 44;
 
 class TraceScreen {
  public:
-  explicit TraceScreen(const Terminal& terminal) : terminal_(terminal) {}
+  explicit TraceScreen(const base::Terminal& terminal) : terminal_(terminal) {}
 
   void heading(std::string_view text) {
     line(terminal_.colour ? fmt::format("\033[1m{}\033[0m", text) : std::string(text));
@@ -35,15 +35,15 @@ class TraceScreen {
   std::string take() { return std::move(text_); }
 
  private:
-  const Terminal& terminal_;
+  const base::Terminal& terminal_;
   std::string text_;
 };
 
 std::string label_of(const TraceRow& row) {
-  std::string name = keep_end(row.name, kNameWidth);
+  std::string name = base::keep_end(row.name, kNameWidth);
   constexpr std::string_view kAt = " at ";
-  if (row.site.empty() || length_of(name) + kAt.size() >= kNameWidth) return name;
-  return name + std::string(kAt) + keep_end(row.site, kNameWidth - length_of(name) - kAt.size());
+  if (row.site.empty() || base::length_of(name) + kAt.size() >= kNameWidth) return name;
+  return name + std::string(kAt) + base::keep_end(row.site, kNameWidth - base::length_of(name) - kAt.size());
 }
 
 void table(TraceScreen& screen, std::string_view title, const std::vector<TraceRow>& rows) {
@@ -59,19 +59,19 @@ void table(TraceScreen& screen, std::string_view title, const std::vector<TraceR
       screen.line(fmt::format("{:<{}} {:>10}", label_of(row), kNameWidth, row.count));
       continue;
     }
-    const double total = static_cast<double>(row.total_ns) * kNanosecond;
+    const double total = static_cast<double>(row.total_ns) * base::kNanosecond;
     screen.line(fmt::format("{:<{}} {:>10} {:>5.1f}% {:>9} {:>10} {:>10}", label_of(row), kNameWidth,
-                            human_seconds(total), 100.0 * static_cast<double>(row.total_ns) / static_cast<double>(all),
-                            row.count,
-                            human_seconds(total / static_cast<double>(std::max<std::uint64_t>(row.count, 1))),
-                            human_seconds(static_cast<double>(row.longest_ns) * kNanosecond)));
+                            base::human_seconds(total),
+                            100.0 * static_cast<double>(row.total_ns) / static_cast<double>(all), row.count,
+                            base::human_seconds(total / static_cast<double>(std::max<std::uint64_t>(row.count, 1))),
+                            base::human_seconds(static_cast<double>(row.longest_ns) * base::kNanosecond)));
   }
   if (rows.size() > kMostTraceRows) screen.line(fmt::format("… and {} more", rows.size() - kMostTraceRows));
   screen.line("");
 }
 
 // How busy the device was from the first to the last record of the ring, from left to right.
-void strip(TraceScreen& screen, const TraceFile& trace, const Terminal& terminal) {
+void strip(TraceScreen& screen, const TraceFile& trace, const base::Terminal& terminal) {
   static constexpr std::array<std::string_view, 9> kLevels = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   if (trace.records.empty()) return;
   const std::size_t width = std::clamp<std::size_t>(terminal.width, 40, 100) - 10;
@@ -104,12 +104,12 @@ void strip(TraceScreen& screen, const TraceFile& trace, const Terminal& terminal
   }
   screen.line(fmt::format("device    {}", text));
   screen.line(fmt::format("          {:<{}}{}", "0", width > 12 ? width - 10 : 2,
-                          human_seconds(static_cast<double>(end - begin) * kNanosecond)));
+                          base::human_seconds(static_cast<double>(end - begin) * base::kNanosecond)));
 }
 
 }  // namespace
 
-std::string trace_screen(const TraceSummary& summary, const Terminal& terminal) {
+std::string trace_screen(const TraceSummary& summary, const base::Terminal& terminal) {
   TraceScreen screen(terminal);
   for (const std::string& reason : summary.unreadable) screen.line(reason);
   for (const TracedProcess& process : summary.processes) {
@@ -119,8 +119,8 @@ std::string trace_screen(const TraceSummary& summary, const Terminal& terminal) 
     if (timeline.kernels != 0) {
       screen.line(
           fmt::format("modelled  a device beside the host: busy {:.0f}% of {}; the host waits {} of it ({} times)",
-                      100 * timeline.busy_share(), human_seconds(timeline.host_seconds),
-                      human_seconds(timeline.waited_seconds), timeline.waits));
+                      100 * timeline.busy_share(), base::human_seconds(timeline.host_seconds),
+                      base::human_seconds(timeline.waited_seconds), timeline.waits));
     }
     if (process.lost != 0) {
       screen.line(fmt::format("lost      {} of {} events: the oldest; --events keeps more", process.lost,
@@ -135,4 +135,4 @@ std::string trace_screen(const TraceSummary& summary, const Terminal& terminal) 
   return screen.take();
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "lab/terminal.h"
-#include "lab/trace_summary.h"
+#include "lab/base/terminal.h"
+#include "lab/trace/summary.h"
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 
-std::string trace_screen(const TraceSummary& summary, const Terminal& terminal);
+std::string trace_screen(const TraceSummary& summary, const base::Terminal& terminal);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

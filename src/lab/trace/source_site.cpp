@@ -1,4 +1,4 @@
-#include "lab/source_site.h"
+#include "lab/trace/source_site.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,9 +6,9 @@
 #include <fstream>
 #include <system_error>
 
-#include "gpu/whole_number.h"
+#include "gpu/support/whole_number.h"
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 namespace fs = std::filesystem;
 namespace {
 
@@ -35,7 +35,7 @@ std::vector<std::string> file_lines(const std::string& path) {
 SourceSite SourceSite::parse(std::string_view written) {
   const std::size_t colon = written.rfind(':');
   if (colon == std::string_view::npos) return {std::string(written), 0};
-  const auto line = gpu::whole_number(written.substr(colon + 1));
+  const auto line = gpu::support::whole_number(written.substr(colon + 1));
   if (!line || *line == 0 || *line > 1'000'000'000) return {std::string(written), 0};
   return {std::string(written.substr(0, colon)), static_cast<unsigned>(*line)};
 }
@@ -66,4 +66,4 @@ std::vector<SourceLine> SourceLines::at(const SourceSite& site, unsigned around)
   return excerpt;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 
 struct SourceSite {
   std::string file;  // as it was recorded; empty where no line of Python is known
@@ -40,4 +40,4 @@ class SourceLines {
   std::map<std::string, std::vector<std::string>> files_;
 };
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

@@ -1,4 +1,4 @@
-#include "lab/trace_summary.h"
+#include "lab/trace/summary.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "lab/nanosecond.h"
+#include "lab/base/nanosecond.h"
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 namespace {
 
-using gpu::TraceKind;
+using gpu::trace::TraceKind;
 
 // From the tallies, which are exact however much of the ring was overwritten.
 std::vector<TraceRow> rows_of(const std::vector<TraceFile>& traces, std::initializer_list<TraceKind> kinds,
@@ -44,8 +44,8 @@ nlohmann::json rows_to_json(const std::vector<TraceRow>& rows) {
     list.push_back({{"name", row.name},
                     {"site", row.site},
                     {"count", row.count},
-                    {"total_seconds", static_cast<double>(row.total_ns) * kNanosecond},
-                    {"longest_seconds", static_cast<double>(row.longest_ns) * kNanosecond}});
+                    {"total_seconds", static_cast<double>(row.total_ns) * base::kNanosecond},
+                    {"longest_seconds", static_cast<double>(row.longest_ns) * base::kNanosecond}});
   }
   return list;
 }
@@ -92,4 +92,4 @@ nlohmann::json to_json(const TraceSummary& summary) {
           {"fallbacks", rows_to_json(summary.fallbacks)}};
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

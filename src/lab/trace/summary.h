@@ -1,4 +1,4 @@
-// What a trace says, added up over a run's processes: the tables of trace_screen.h, and the same as JSON.
+// What a trace says, added up over a run's processes: the tables of screen.h, and the same as JSON.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "lab/replayed_timeline.h"
-#include "lab/trace_reader.h"
+#include "lab/trace/reader.h"
+#include "lab/trace/replayed_timeline.h"
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 
 struct TraceRow {
   std::string name;
@@ -40,4 +40,4 @@ TraceSummary summarise_trace(const std::vector<TraceFile>& traces);
 
 nlohmann::json to_json(const TraceSummary& summary);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

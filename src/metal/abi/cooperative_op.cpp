@@ -1,4 +1,4 @@
-#include "metal/engine/meeting.h"
+#include "metal/abi/cooperative_op.h"
 
 #include <bit>
 #include <cmath>
@@ -7,17 +7,17 @@
 #include <type_traits>
 #include <utility>
 
-#include "gpu/float16.h"
+#include "gpu/support/float16.h"
 
-namespace anymps::metal::engine {
+namespace anymps::metal::abi {
 namespace {
 
 // Numbers of which the CPU has no arithmetic are combined as float.
 struct Half {
   using Wide = float;
   std::uint16_t bits;
-  static float widen(Half h) { return static_cast<float>(std::bit_cast<gpu::float16>(h.bits)); }
-  static Half narrow(float f) { return {std::bit_cast<std::uint16_t>(static_cast<gpu::float16>(f))}; }
+  static float widen(Half h) { return static_cast<float>(std::bit_cast<gpu::support::float16>(h.bits)); }
+  static Half narrow(float f) { return {std::bit_cast<std::uint16_t>(static_cast<gpu::support::float16>(f))}; }
 };
 struct Bfloat {
   using Wide = float;
@@ -38,16 +38,16 @@ struct Plain {
 };
 
 template <typename T>
-T identity(Meeting meeting) {
+T identity(CooperativeOp meeting) {
   using Limits = std::numeric_limits<T>;
   switch (meeting) {
-    case Meeting::kProduct:
+    case CooperativeOp::kProduct:
       return T(1);
-    case Meeting::kMin:
+    case CooperativeOp::kMin:
       return Limits::has_infinity ? Limits::infinity() : Limits::max();
-    case Meeting::kMax:
+    case CooperativeOp::kMax:
       return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-    case Meeting::kAnd:
+    case CooperativeOp::kAnd:
       return static_cast<T>(~std::uint64_t{0});
     default:
       return T(0);
@@ -55,25 +55,25 @@ T identity(Meeting meeting) {
 }
 
 template <typename T>
-T combine(Meeting meeting, T a, T b) {
+T combine(CooperativeOp meeting, T a, T b) {
   // Whole numbers wrap on a GPU, those with a sign too.
   using Number = std::conditional_t<std::numeric_limits<T>::is_integer, std::uint64_t, T>;
   switch (meeting) {
-    case Meeting::kSum:
+    case CooperativeOp::kSum:
       return static_cast<T>(static_cast<Number>(a) + static_cast<Number>(b));
-    case Meeting::kProduct:
+    case CooperativeOp::kProduct:
       return static_cast<T>(static_cast<Number>(a) * static_cast<Number>(b));
-    case Meeting::kMin:
+    case CooperativeOp::kMin:
       return b < a ? b : a;
-    case Meeting::kMax:
+    case CooperativeOp::kMax:
       return a < b ? b : a;
     default:
       break;
   }
   if constexpr (std::numeric_limits<T>::is_integer) {
-    if (meeting == Meeting::kAnd) return static_cast<T>(a & b);
-    if (meeting == Meeting::kOr) return static_cast<T>(a | b);
-    if (meeting == Meeting::kXor) return static_cast<T>(a ^ b);
+    if (meeting == CooperativeOp::kAnd) return static_cast<T>(a & b);
+    if (meeting == CooperativeOp::kOr) return static_cast<T>(a | b);
+    if (meeting == CooperativeOp::kXor) return static_cast<T>(a ^ b);
   }
   return a;
 }
@@ -89,7 +89,7 @@ std::array<T, kLanes> given_by_lanes(const Simdgroup& simdgroup) {
 
 // Halves are folded onto each other, as a tree: the order of a sum that is not exact is part of its result.
 template <typename N>
-void reduce(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask) {
+void reduce(const CooperativeCall& point, Simdgroup& simdgroup, std::uint32_t mask) {
   using Wide = typename N::Wide;
   const auto given = given_by_lanes<N>(simdgroup);
   std::array<N, kLanes> result;
@@ -97,10 +97,10 @@ void reduce(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask)
     std::array<Wide, kLanes> values;
     for (unsigned i = 0; i < point.width; ++i) {
       const bool active = ((mask >> (base + i)) & 1) != 0;
-      values[i] = active ? N::widen(given[base + i]) : identity<Wide>(point.meeting);
+      values[i] = active ? N::widen(given[base + i]) : identity<Wide>(point.op);
     }
     for (unsigned half = point.width / 2; half != 0; half /= 2) {
-      for (unsigned i = 0; i < half; ++i) values[i] = combine(point.meeting, values[i], values[i + half]);
+      for (unsigned i = 0; i < half; ++i) values[i] = combine(point.op, values[i], values[i + half]);
     }
     for (unsigned i = 0; i < point.width; ++i) result[base + i] = N::narrow(values[0]);
   }
@@ -108,15 +108,15 @@ void reduce(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask)
 }
 
 template <typename N>
-void scan(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask) {
+void scan(const CooperativeCall& point, Simdgroup& simdgroup, std::uint32_t mask) {
   using Wide = typename N::Wide;
   const auto given = given_by_lanes<N>(simdgroup);
   std::array<N, kLanes> result;
   for (unsigned base = 0; base < kLanes; base += point.width) {
-    Wide sum = identity<Wide>(point.meeting);
+    Wide sum = identity<Wide>(point.op);
     for (unsigned i = base; i < base + point.width; ++i) {
       if (point.form == Form::kExclusive) result[i] = N::narrow(sum);
-      if (((mask >> i) & 1) != 0) sum = combine(point.meeting, sum, N::widen(given[i]));
+      if (((mask >> i) & 1) != 0) sum = combine(point.op, sum, N::widen(given[i]));
       if (point.form == Form::kInclusive) result[i] = N::narrow(sum);
     }
   }
@@ -124,7 +124,7 @@ void scan(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask) {
 }
 
 template <typename N>
-void arithmetic(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask) {
+void arithmetic(const CooperativeCall& point, Simdgroup& simdgroup, std::uint32_t mask) {
   if (point.form == Form::kReduce) {
     reduce<N>(point, simdgroup, mask);
   } else {
@@ -142,7 +142,7 @@ void exchange(Simdgroup& simdgroup, std::uint32_t mask) {
   std::memcpy(simdgroup.result, given.data(), sizeof given);
 }
 
-void exchange(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask) {
+void exchange(const CooperativeCall& point, Simdgroup& simdgroup, std::uint32_t mask) {
   switch (point.bytes) {
     case 1:
       return exchange<1>(simdgroup, mask);
@@ -212,9 +212,10 @@ constexpr ScalarName kScalars[] = {{"s.i8", Scalar::kI8, 1},   {"u.i8", Scalar::
                                    {"s.i64", Scalar::kI64, 8}, {"u.i64", Scalar::kU64, 8}, {"f16", Scalar::kF16, 2},
                                    {"bf16", Scalar::kBf16, 2}, {"f32", Scalar::kF32, 4}};
 
-constexpr std::pair<std::string_view, Meeting> kOperations[] = {
-    {"sum", Meeting::kSum}, {"product", Meeting::kProduct}, {"min", Meeting::kMin}, {"max", Meeting::kMax},
-    {"and", Meeting::kAnd}, {"or", Meeting::kOr},           {"xor", Meeting::kXor}};
+constexpr std::pair<std::string_view, CooperativeOp> kOperations[] = {
+    {"sum", CooperativeOp::kSum}, {"product", CooperativeOp::kProduct}, {"min", CooperativeOp::kMin},
+    {"max", CooperativeOp::kMax}, {"and", CooperativeOp::kAnd},         {"or", CooperativeOp::kOr},
+    {"xor", CooperativeOp::kXor}};
 
 bool consume(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
@@ -224,8 +225,8 @@ bool consume(std::string_view& text, std::string_view prefix) {
 
 }  // namespace
 
-std::optional<MeetingPoint> arithmetic_meeting(std::string_view operation, std::string_view type) {
-  MeetingPoint point;
+std::optional<CooperativeCall> arithmetic_op(std::string_view operation, std::string_view type) {
+  CooperativeCall point;
   if (consume(operation, "quad_")) {
     point.width = 4;
   } else if (!consume(operation, "simd_")) {
@@ -245,25 +246,25 @@ std::optional<MeetingPoint> arithmetic_meeting(std::string_view operation, std::
   if (point.scalar == Scalar::kNone) return std::nullopt;
   for (const auto& [name, meeting] : kOperations) {
     if (name == operation) {
-      point.meeting = meeting;
+      point.op = meeting;
       return point;
     }
   }
   return std::nullopt;
 }
 
-void meet(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask) {
-  switch (point.meeting) {
-    case Meeting::kThreadgroupBarrier:
-    case Meeting::kSimdgroupBarrier:
+void perform(const CooperativeCall& point, Simdgroup& simdgroup, std::uint32_t mask) {
+  switch (point.op) {
+    case CooperativeOp::kThreadgroupBarrier:
+    case CooperativeOp::kSimdgroupBarrier:
       return;
-    case Meeting::kExchange:
+    case CooperativeOp::kExchange:
       exchange(point, simdgroup, mask);
       return;
-    case Meeting::kVote:
+    case CooperativeOp::kVote:
       vote(simdgroup, mask);
       return;
-    case Meeting::kMatrixProduct:
+    case CooperativeOp::kMatrixProduct:
       multiply(simdgroup);
       return;
     default:
@@ -297,4 +298,4 @@ void meet(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask) {
   }
 }
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::abi

@@ -1,4 +1,5 @@
-// What threads of a threadgroup do when they meet: the data that generated code and the scheduler share.
+// Cooperative operations, which threads do together: barriers, exchanges within a simdgroup, reductions. The data that
+// generated code and the scheduler share.
 #pragma once
 
 #include <array>
@@ -7,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-namespace anymps::metal::engine {
+namespace anymps::metal::abi {
 
 inline constexpr unsigned kLanes = 32;
 inline constexpr unsigned kMostThreads = 1024;  // of a threadgroup
@@ -34,7 +35,7 @@ inline constexpr std::size_t kMostGiven = 32;  // bytes of what a lane gives
 // the scheduler fills `result`. Each lane gives in a place of its own, because lanes that diverged wait at the same
 // time with operands of different sizes.
 struct alignas(64) Simdgroup {
-  std::uint32_t waits[kLanes];  // 0: finished; else 1 + the index of the meeting point
+  std::uint32_t waits[kLanes];  // 0: finished; else 1 + the index of the cooperative call
   alignas(64) std::byte given[kLanes][kMostGiven];
   alignas(64) std::byte result[kLanes * kMostGiven];
 };
@@ -49,7 +50,7 @@ struct Votes {
   std::uint64_t active;
 };
 
-enum class Meeting : std::uint8_t {
+enum class CooperativeOp : std::uint8_t {
   kThreadgroupBarrier,
   kSimdgroupBarrier,
   kExchange,  // every lane sees what every lane gave: shuffles, broadcasts
@@ -71,9 +72,9 @@ inline constexpr std::uint8_t kDeviceMemory = 1;
 inline constexpr std::uint8_t kThreadgroupMemory = 2;
 inline constexpr std::uint8_t kAllMemory = 0xFF;
 
-// A place in a kernel where threads meet.
-struct MeetingPoint {
-  Meeting meeting = Meeting::kThreadgroupBarrier;
+// A place in a kernel where threads wait for one another.
+struct CooperativeCall {
+  CooperativeOp op = CooperativeOp::kThreadgroupBarrier;
   Form form = Form::kReduce;
   Scalar scalar = Scalar::kNone;
   std::uint8_t width = kLanes;  // 4 for quad operations
@@ -82,9 +83,9 @@ struct MeetingPoint {
 };
 
 // "simd_prefix_inclusive_sum" of "s.i32" and the like; nothing for what is not known.
-std::optional<MeetingPoint> arithmetic_meeting(std::string_view operation, std::string_view type);
+std::optional<CooperativeCall> arithmetic_op(std::string_view operation, std::string_view type);
 
-// Does what the lanes of `mask` meet for. Not for threadgroup barriers.
-void meet(const MeetingPoint& point, Simdgroup& simdgroup, std::uint32_t mask);
+// Does the operation for the lanes of `mask`. Not for threadgroup barriers.
+void perform(const CooperativeCall& point, Simdgroup& simdgroup, std::uint32_t mask);
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::abi

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <string>
 
-namespace anymps::metal {
+namespace anymps::metal::air {
 namespace {
 
 // Those that compute, and those that say something to the optimiser. Of the others some write registers, return
@@ -220,4 +220,4 @@ void refuse_external_references(const llvm::Module& module) {
   for (const llvm::Function& function : module) look_at_function(function);
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::air

@@ -8,7 +8,7 @@ namespace llvm {
 class Module;
 }  // namespace llvm
 
-namespace anymps::metal {
+namespace anymps::metal::air {
 
 struct ExternalReference : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -19,4 +19,4 @@ struct ExternalReference : std::runtime_error {
 // bytes before a function's code are refused, too. It does not tell where pointers lead: see docs/security.md.
 void refuse_external_references(const llvm::Module& module);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::air

@@ -12,7 +12,7 @@
 
 #include "metal/air/external_references.h"
 
-namespace anymps::metal {
+namespace anymps::metal::air {
 namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -44,4 +44,4 @@ std::unique_ptr<llvm::Module> read_module(llvm::LLVMContext& context, std::span<
   return module;
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::air

@@ -12,7 +12,7 @@ class LLVMContext;
 class Module;
 }  // namespace llvm
 
-namespace anymps::metal {
+namespace anymps::metal::air {
 
 // What is wrong with a module, beginning with the name of its function.
 struct AirError : std::runtime_error {
@@ -30,4 +30,4 @@ std::unique_ptr<llvm::Module> parse_module(llvm::LLVMContext& context, std::span
 std::unique_ptr<llvm::Module> read_module(llvm::LLVMContext& context, std::span<const std::byte> bitcode,
                                           std::string_view function);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::air

@@ -15,9 +15,9 @@
 #include <limits>
 #include <set>
 
-#include "gpu/round_up.h"
+#include "gpu/support/round_up.h"
 
-namespace anymps::metal {
+namespace anymps::metal::air {
 namespace {
 
 struct KindEntry {
@@ -336,7 +336,7 @@ std::size_t threadgroup_bytes(const llvm::Module& module, std::string_view kerne
     if (size > kMost || alignment > kMost || bytes > kMost) {
       throw AirError(kernel, "its threadgroup memory is larger than any GPU's");
     }
-    bytes = gpu::round_up(bytes, alignment) + size;
+    bytes = gpu::support::round_up(bytes, alignment) + size;
   }
   return static_cast<std::size_t>(bytes);
 }
@@ -396,4 +396,4 @@ Signature read_signature(const llvm::Module& module, std::string_view kernel) {
   throw AirError(kernel, "!air.kernel of its module does not name it");
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::air

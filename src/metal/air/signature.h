@@ -14,7 +14,7 @@
 
 #include "metal/air/module.h"
 
-namespace anymps::metal {
+namespace anymps::metal::air {
 
 // AIR's address spaces, which are those of the module's pointers.
 constexpr unsigned kDeviceSpace = 1;
@@ -126,4 +126,4 @@ struct Signature {
 // Throws AirError, naming the kernel and the key, when the module has no such kernel or says what is not known here.
 Signature read_signature(const llvm::Module& module, std::string_view kernel);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::air

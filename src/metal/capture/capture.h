@@ -17,11 +17,14 @@
 #include <utility>
 #include <vector>
 
-#include "metal/pipeline.h"
+#include "metal/pipeline/loaded_library.h"
+#include "metal/pipeline/pipeline.h"
 
-namespace anymps::metal {
-
+namespace anymps::metal::pipeline {
 class LoadedLibrary;
+}
+
+namespace anymps::metal::capture {
 
 // Bytes that belong together, such as a tensor's storage.
 struct Memory {
@@ -34,14 +37,14 @@ struct Memory {
 };
 
 struct CapturedLaunch {
-  std::shared_ptr<const LoadedLibrary> library;
+  std::shared_ptr<const pipeline::LoadedLibrary> library;
   std::string kernel;
-  const Signature& signature;
-  const Launch& launch;
-  Size threads;
-  Size group;
+  const air::Signature& signature;
+  const pipeline::Launch& launch;
+  pipeline::Size threads;
+  pipeline::Size group;
   // What each binding points into, so that two that share it do so again; nothing: the binding's own bytes.
-  std::span<const Memory, kMaxBindings> around;
+  std::span<const Memory, air::kMaxBindings> around;
   // What addresses among the values that are passed may lead to.
   std::span<const Memory> reachable;
 };
@@ -75,4 +78,4 @@ inline constexpr char kBuffers[] = "buffers";
 
 }  // namespace capture_format
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::capture

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <string_view>
 
-#include "gpu/files_ahead.h"
-#include "gpu/json_depth.h"
-#include "gpu/sha256.h"
+#include "gpu/support/files_ahead.h"
+#include "gpu/support/json_depth.h"
+#include "gpu/support/sha256.h"
 
-namespace anymps::metal {
+namespace anymps::metal::capture {
 namespace {
 
 namespace fs = std::filesystem;
@@ -54,9 +54,9 @@ class Fields {
     if (value == nullptr) refuse_field(key, "is no object");
     return *value;
   }
-  Size size(llvm::StringRef key) const {
+  pipeline::Size size(llvm::StringRef key) const {
     const json::Array& values = array(key);
-    Size result{};
+    pipeline::Size result{};
     if (values.size() != result.size()) refuse_field(key, "has not three numbers");
     for (std::size_t i = 0; i < result.size(); ++i) {
       const auto value = values[i].getAsInteger();
@@ -82,7 +82,8 @@ class Fields {
 };
 
 bool is_hash(std::string_view text) {
-  return text.size() == 2 * sizeof(gpu::Digest) && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return text.size() == 2 * sizeof(gpu::support::Digest) &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 std::string hash(const Fields& fields, std::string text) {
@@ -123,7 +124,7 @@ RecordedLaunch recorded_launch_of(const Fields& fields, const std::string& where
   for (const json::Value& value : fields.array("bindings")) {
     const Fields binding(value, where);
     const RecordedBinding& read = launch.bindings.emplace_back(
-        RecordedBinding{.index = static_cast<unsigned>(binding.below("index", kMaxBindings)),
+        RecordedBinding{.index = static_cast<unsigned>(binding.below("index", air::kMaxBindings)),
                         .buffer = binding.below("buffer", launch.buffers.size()),
                         .offset = binding.number("offset"),
                         .bytes = binding.number("bytes"),
@@ -142,8 +143,8 @@ RecordedLaunch recorded_launch_of(const Fields& fields, const std::string& where
   }
   for (const json::Value& value : fields.array("threadgroup")) {
     const Fields memory(value, where);
-    launch.threadgroup.emplace_back(static_cast<unsigned>(memory.below("index", kMaxBindings)),
-                                    memory.below("bytes", Pipeline::kMostThreadgroupBytes + 1));
+    launch.threadgroup.emplace_back(static_cast<unsigned>(memory.below("index", air::kMaxBindings)),
+                                    memory.below("bytes", pipeline::Pipeline::kMostThreadgroupBytes + 1));
   }
   return launch;
 }
@@ -167,7 +168,7 @@ std::vector<RecordedLaunch> read_launches(const std::string& folder) {
   const std::string file = launches_file(folder);
   std::vector<std::byte> bytes;
   try {
-    bytes = gpu::read_plain(file);
+    bytes = gpu::support::read_plain(file);
   } catch (const std::runtime_error&) {
     throw CaptureError(file + ": cannot be read; is " + folder + " a capture?");
   }
@@ -180,7 +181,7 @@ std::vector<RecordedLaunch> read_launches(const std::string& folder) {
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(end + 1);
     const std::string where = file + ":" + std::to_string(++line_number);
-    if (gpu::is_nested_too_deep(line)) throw CaptureError(where + ": it is nested too deep");
+    if (gpu::support::is_nested_too_deep(line)) throw CaptureError(where + ": it is nested too deep");
     auto value = json::parse(line);
     if (!value) throw CaptureError(where + ": " + llvm::toString(value.takeError()));
     const Fields fields(*value, where);
@@ -202,17 +203,17 @@ std::vector<std::byte> read_buffer(const std::string& folder, const std::string&
   const std::string file = buffer_file(folder, hash);
   std::vector<std::byte> content;
   try {
-    content = gpu::read_plain(file);
+    content = gpu::support::read_plain(file);
   } catch (const std::runtime_error& error) {
     throw CaptureError(file + ": " + error.what());
   }
   if (content.size() != bytes) {
     throw CaptureError(file + ": has " + std::to_string(content.size()) + " bytes, not " + std::to_string(bytes));
   }
-  if (gpu::hex_of(gpu::Sha256().update(content).finish()) != hash) {
+  if (gpu::support::hex_of(gpu::support::Sha256().update(content).finish()) != hash) {
     throw CaptureError(file + ": its bytes are not those that were captured");
   }
   return content;
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::capture

@@ -10,7 +10,7 @@
 
 #include "metal/capture/capture.h"
 
-namespace anymps::metal {
+namespace anymps::metal::capture {
 
 // The text begins with the file's name.
 struct CaptureError : std::runtime_error {
@@ -45,8 +45,8 @@ struct RecordedLaunch {
   std::string library;  // names of files in the folder
   std::string source;   // empty where there is none
   bool fast_math = false;
-  Size threads{};
-  Size group{};
+  pipeline::Size threads{};
+  pipeline::Size group{};
   std::vector<RecordedBinding> bindings;
   std::vector<RecordedBuffer> buffers;
   std::vector<RecordedAddress> addresses;
@@ -62,8 +62,8 @@ std::vector<RecordedLaunch> read_launches(const std::string& folder);
 // The file of the bytes with this hash.
 std::string buffer_file(const std::string& folder, const std::string& hash);
 
-// Those bytes; the file may have been opened ahead (gpu/files_ahead.h). Throws CaptureError where they are not there,
-// or are others.
+// Those bytes; the file may have been opened ahead (gpu/support/files_ahead.h). Throws CaptureError where they are not
+// there, or are others.
 std::vector<std::byte> read_buffer(const std::string& folder, const std::string& hash, std::size_t bytes);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::capture

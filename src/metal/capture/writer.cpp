@@ -13,13 +13,13 @@
 #include <system_error>
 #include <utility>
 
-#include "gpu/sha256.h"
-#include "gpu/whole_file.h"
+#include "gpu/support/sha256.h"
+#include "gpu/support/whole_file.h"
 #include "metal/air/argument_access.h"
-#include "metal/door.h"
-#include "metal/json_text.h"
+#include "metal/pipeline/loaded_library.h"
+#include "metal/support/json_text.h"
 
-namespace anymps::metal {
+namespace anymps::metal::capture {
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,7 +39,9 @@ void write_file(const fs::path& file, std::span<const std::byte> bytes) {
   if (!stream) cannot_write(file);
 }
 
-std::string hash_of(std::span<const std::byte> bytes) { return gpu::hex_of(gpu::Sha256().update(bytes).finish()); }
+std::string hash_of(std::span<const std::byte> bytes) {
+  return gpu::support::hex_of(gpu::support::Sha256().update(bytes).finish());
+}
 
 // The buffers of one launch: each memory once, in the order in which they are met.
 struct Buffers {
@@ -83,11 +85,11 @@ class FolderCapture final : public Capture {
   std::size_t begun(const CapturedLaunch& captured) override {
     const std::lock_guard lock(mutex_);
     const std::size_t number = count_++;
-    const Launch& launch = captured.launch;
+    const pipeline::Launch& launch = captured.launch;
     const KernelFiles& kernel = files_of(captured);
     Buffers buffers;
     json::Array bindings;
-    for (unsigned i = 0; i < kMaxBindings; ++i) {
+    for (unsigned i = 0; i < air::kMaxBindings; ++i) {
       if (launch.buffers[i] == nullptr) continue;
       auto* const at = static_cast<std::byte*>(launch.buffers[i]);
       const Memory own{at, launch.buffer_bytes[i]};
@@ -102,7 +104,7 @@ class FolderCapture final : public Capture {
     json::Array addresses = addresses_in(captured, buffers);
     mark_written(captured, buffers);
     json::Array threadgroup;
-    for (unsigned i = 0; i < kMaxBindings; ++i) {
+    for (unsigned i = 0; i < air::kMaxBindings; ++i) {
       if (launch.threadgroup_bytes[i] == 0) continue;
       threadgroup.push_back(
           json::Object{{"index", i}, {"bytes", static_cast<std::int64_t>(launch.threadgroup_bytes[i])}});
@@ -165,13 +167,13 @@ class FolderCapture final : public Capture {
  private:
   void write_about(bool complete) {
     about_["complete"] = complete;
-    const std::string text = json_text(json::Object(about_)) + "\n";
-    gpu::write_whole(folder_ / format::kAbout, text);
+    const std::string text = support::json_text(json::Object(about_)) + "\n";
+    gpu::support::write_whole(folder_ / format::kAbout, text);
   }
 
   void write_line(json::Object line) {
     errno = 0;
-    launches_ << json_text(std::move(line)) << "\n" << std::flush;
+    launches_ << support::json_text(std::move(line)) << "\n" << std::flush;
     if (!launches_) cannot_write(folder_ / format::kLaunches);
   }
 
@@ -229,17 +231,17 @@ class FolderCapture final : public Capture {
     return addresses;
   }
 
-  static bool is_by_value(const Launch& launch, const Memory& memory) {
-    for (unsigned i = 0; i < kMaxBindings; ++i) {
+  static bool is_by_value(const pipeline::Launch& launch, const Memory& memory) {
+    for (unsigned i = 0; i < air::kMaxBindings; ++i) {
       if ((launch.by_value >> i & 1U) != 0 && launch.buffers[i] == memory.base) return true;
     }
     return false;
   }
 
   static void mark_written(const CapturedLaunch& captured, Buffers& buffers) {
-    for (const Argument& argument : captured.signature.arguments) {
-      if (!is_bound(argument.kind) || !may_be_written(argument)) continue;
-      for (unsigned i = argument.binding; i < std::min(argument.binding + argument.count, kMaxBindings); ++i) {
+    for (const air::Argument& argument : captured.signature.arguments) {
+      if (!air::is_bound(argument.kind) || !air::may_be_written(argument)) continue;
+      for (unsigned i = argument.binding; i < std::min(argument.binding + argument.count, air::kMaxBindings); ++i) {
         const void* address = captured.launch.buffers[i];
         if (address == nullptr) continue;
         for (Buffers::Entry& buffer : buffers.entries) buffer.written |= buffer.memory.contains(address);
@@ -255,7 +257,7 @@ class FolderCapture final : public Capture {
   json::Object about_;
   std::size_t count_ = 0;
   std::set<std::string> kept_;
-  std::map<std::pair<std::shared_ptr<const LoadedLibrary>, std::string>, KernelFiles> kernels_;
+  std::map<std::pair<std::shared_ptr<const pipeline::LoadedLibrary>, std::string>, KernelFiles> kernels_;
   std::map<std::size_t, Buffers> running_;
 };
 
@@ -265,4 +267,4 @@ std::unique_ptr<Capture> write_capture(const std::string& folder, const CaptureF
   return std::make_unique<FolderCapture>(folder, facts);
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::capture

@@ -5,9 +5,9 @@
 
 #include "metal/capture/capture.h"
 
-namespace anymps::metal {
+namespace anymps::metal::capture {
 
 // Makes the folder, which must not be there. Throws std::exception with why it cannot be.
 std::unique_ptr<Capture> write_capture(const std::string& folder, const CaptureFacts& facts);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::capture

@@ -11,69 +11,72 @@
 
 #include <memory>
 
-#include "gpu/code_version.h"
-#include "gpu/compile_cache.h"
+#include "gpu/cache/compile_cache.h"
+#include "gpu/support/code_version.h"
+#include "metal/abi/binding_slots.h"
 #include "metal/air/module.h"
-#include "metal/engine/host_target.h"
+#include "metal/pipeline/kernel_error.h"
+#include "metal/support/host_target.h"
 
 namespace anymps::metal::engine {
 namespace {
 
-lower::Role role_of(const Argument& argument, const std::string& kernel) {
-  using lower::Role;
+lower::support::Role role_of(const air::Argument& argument, const std::string& kernel) {
+  using lower::support::Role;
   switch (argument.kind) {
-    case ArgumentKind::kBuffer:
-    case ArgumentKind::kIndirectBuffer:
+    case air::ArgumentKind::kBuffer:
+    case air::ArgumentKind::kIndirectBuffer:
       return Role::kBuffer;
-    case ArgumentKind::kThreadgroupBuffer:
+    case air::ArgumentKind::kThreadgroupBuffer:
       return Role::kThreadgroupBuffer;
-    case ArgumentKind::kThreadPositionInGrid:
+    case air::ArgumentKind::kThreadPositionInGrid:
       return Role::kPositionInGrid;
-    case ArgumentKind::kThreadPositionInThreadgroup:
+    case air::ArgumentKind::kThreadPositionInThreadgroup:
       return Role::kPositionInThreadgroup;
-    case ArgumentKind::kThreadgroupPositionInGrid:
+    case air::ArgumentKind::kThreadgroupPositionInGrid:
       return Role::kThreadgroupPosition;
-    case ArgumentKind::kThreadsPerGrid:
+    case air::ArgumentKind::kThreadsPerGrid:
       return Role::kThreadsPerGrid;
-    case ArgumentKind::kThreadsPerThreadgroup:
+    case air::ArgumentKind::kThreadsPerThreadgroup:
       return Role::kThreadsPerThreadgroup;
-    case ArgumentKind::kThreadgroupsPerGrid:
+    case air::ArgumentKind::kThreadgroupsPerGrid:
       return Role::kThreadgroupsPerGrid;
-    case ArgumentKind::kDispatchThreadsPerThreadgroup:
+    case air::ArgumentKind::kDispatchThreadsPerThreadgroup:
       return Role::kFullThreadsPerThreadgroup;
-    case ArgumentKind::kThreadIndexInThreadgroup:
+    case air::ArgumentKind::kThreadIndexInThreadgroup:
       return Role::kIndexInThreadgroup;
-    case ArgumentKind::kThreadIndexInSimdgroup:
+    case air::ArgumentKind::kThreadIndexInSimdgroup:
       return Role::kIndexInSimdgroup;
-    case ArgumentKind::kThreadIndexInQuadgroup:
+    case air::ArgumentKind::kThreadIndexInQuadgroup:
       return Role::kIndexInQuadgroup;
-    case ArgumentKind::kSimdgroupIndexInThreadgroup:
+    case air::ArgumentKind::kSimdgroupIndexInThreadgroup:
       return Role::kSimdgroupIndex;
-    case ArgumentKind::kQuadgroupIndexInThreadgroup:
+    case air::ArgumentKind::kQuadgroupIndexInThreadgroup:
       return Role::kQuadgroupIndex;
-    case ArgumentKind::kThreadsPerSimdgroup:
+    case air::ArgumentKind::kThreadsPerSimdgroup:
       return Role::kThreadsPerSimdgroup;
-    case ArgumentKind::kSimdgroupsPerThreadgroup:
+    case air::ArgumentKind::kSimdgroupsPerThreadgroup:
       return Role::kSimdgroupsPerThreadgroup;
-    case ArgumentKind::kQuadgroupsPerThreadgroup:
+    case air::ArgumentKind::kQuadgroupsPerThreadgroup:
       return Role::kQuadgroupsPerThreadgroup;
-    case ArgumentKind::kDispatchSimdgroupsPerThreadgroup:
+    case air::ArgumentKind::kDispatchSimdgroupsPerThreadgroup:
       return Role::kFullSimdgroupsPerThreadgroup;
-    case ArgumentKind::kDispatchQuadgroupsPerThreadgroup:
+    case air::ArgumentKind::kDispatchQuadgroupsPerThreadgroup:
       return Role::kFullQuadgroupsPerThreadgroup;
     default:
-      throw KernelError(kernel + ": it asks for " + std::string(name_of(argument.kind)) + ", which is not known here");
+      throw pipeline::KernelError(kernel + ": it asks for " + std::string(air::name_of(argument.kind)) +
+                                  ", which is not known here");
   }
 }
 
-std::vector<lower::Parameter> parameters_of(const Signature& signature) {
-  std::vector<lower::Parameter> parameters;
-  for (const Argument& argument : signature.arguments) {
-    lower::Parameter parameter;
+std::vector<lower::support::Parameter> parameters_of(const air::Signature& signature) {
+  std::vector<lower::support::Parameter> parameters;
+  for (const air::Argument& argument : signature.arguments) {
+    lower::support::Parameter parameter;
     parameter.role = role_of(argument, signature.kernel);
-    parameter.binding = slot_of(argument.kind, argument.binding);
-    parameter.unchanging = argument.kind == ArgumentKind::kBuffer && argument.access == Access::kRead &&
-                           argument.address_space == kConstantSpace && argument.buffer_size != 0;
+    parameter.binding = abi::slot_of(argument.kind, argument.binding);
+    parameter.unchanging = argument.kind == air::ArgumentKind::kBuffer && argument.access == air::Access::kRead &&
+                           argument.address_space == air::kConstantSpace && argument.buffer_size != 0;
     parameters.push_back(parameter);
   }
   return parameters;
@@ -95,8 +98,8 @@ void check_variables(const llvm::Module& module, const std::string& kernel) {
     }
   }
   if (bytes <= kMostVariableBytes) return;
-  throw KernelError(kernel + ": its variables take " + std::to_string(bytes) + " bytes of a thread; there are " +
-                    std::to_string(kMostVariableBytes));
+  throw pipeline::KernelError(kernel + ": its variables take " + std::to_string(bytes) +
+                              " bytes of a thread; there are " + std::to_string(kMostVariableBytes));
 }
 
 // A frame of many pages touches each of them, so that none steps over the guard page.
@@ -108,7 +111,7 @@ void probe_stack(llvm::Module& module) {
 
 std::string options_text(const lower::LoweringOptions& options) {
   std::string text = options.validate ? "validated" : options.force_coroutines ? "coroutines" : "";
-  if (options.simdgroups != lower::Simdgroups::kNone) {
+  if (options.simdgroups != lower::vectorize::Simdgroups::kNone) {
     text += " simdgroups " + std::to_string(static_cast<int>(options.simdgroups));
   }
   if (options.soon) text += " soon";
@@ -122,43 +125,50 @@ std::string options_text(const lower::LoweringOptions& options) {
 
 }  // namespace
 
-CompiledKernel compile_kernel(std::span<const std::byte> bitcode, const std::string& name,
-                              const lower::LoweringOptions& options) {
-  llvm::LLVMContext context;
-  const std::unique_ptr<llvm::Module> module = read_module(context, bitcode, name);
+lower::Lowered lower_module(llvm::Module& module, const std::string& name, const lower::LoweringOptions& options,
+                            llvm::TargetMachine& target, lower::support::PassInstrumentation* instrumentation) {
   // The sanitiser alone asks for lines.
-  if (!options.validate) llvm::StripDebugInfo(*module);
-  const Signature signature = read_signature(*module, name);
-  check_variables(*module, name);
-  const auto target = llvm::cantFail(host_target().createTargetMachine());
+  if (!options.validate) llvm::StripDebugInfo(module);
+  const air::Signature signature = air::read_signature(module, name);
+  check_variables(module, name);
   lower::LoweringOptions how = options;
   how.denormals_are_zero = signature.denorms_disabled;
-  lower::Lowered lowered = lower::lower_kernel(*module, signature.kernel, parameters_of(signature), how, *target);
-  if (!lowered.refusal.empty()) throw KernelError(name + ": " + lowered.refusal);
+  lower::Lowered lowered =
+      lower::lower_kernel(module, signature.kernel, parameters_of(signature), how, target, instrumentation);
+  if (!lowered.refusal.empty()) throw pipeline::KernelError(name + ": " + lowered.refusal);
+  return lowered;
+}
+
+runtime::CompiledKernel compile_kernel(std::span<const std::byte> bitcode, const std::string& name,
+                                       const lower::LoweringOptions& options) {
+  llvm::LLVMContext context;
+  const std::unique_ptr<llvm::Module> module = air::read_module(context, bitcode, name);
+  const auto target = llvm::cantFail(support::host_target().createTargetMachine());
+  lower::Lowered lowered = lower_module(*module, name, options, *target);
   probe_stack(*module);
   if (lowered.left_plain) target->setOptLevel(llvm::CodeGenOptLevel::None);
   llvm::orc::SimpleCompiler compile(*target);
   auto object = compile(*module);
-  if (!object) throw KernelError(name + ": " + llvm::toString(object.takeError()));
+  if (!object) throw pipeline::KernelError(name + ": " + llvm::toString(object.takeError()));
   const auto* begin = reinterpret_cast<const std::byte*>((*object)->getBufferStart());
   return {.route = lowered.route,
-          .meets = lowered.meets,
-          .declined = std::move(lowered.declined),
+          .cooperative = lowered.cooperative,
+          .not_vectorized = std::move(lowered.not_vectorized),
           .threadgroup = std::move(lowered.threadgroup),
           .points = std::move(lowered.points),
           .validation = std::move(lowered.validation),
           .object = {begin, begin + (*object)->getBufferSize()}};
 }
 
-CompiledKernel cached_kernel(std::span<const std::byte> bitcode, const std::string& name,
-                             const lower::LoweringOptions& options) {
+runtime::CompiledKernel cached_kernel(std::span<const std::byte> bitcode, const std::string& name,
+                                      const lower::LoweringOptions& options) {
   const std::string how = name + "\n" + options_text(options);
   // Of this library: what lowering makes changes with it.
-  static const std::string version = gpu::version_of_code(reinterpret_cast<const void*>(&cached_kernel));
-  const gpu::CacheKey key(
-      {.kind = "air-object", .input = bitcode, .options = how, .target = host_name(), .version = version});
-  const gpu::Blob bytes = gpu::compile_cache().get_or_make(
-      key, [&] { return gpu::Blob::copy_of(pack(compile_kernel(bitcode, name, options))); });
+  static const std::string version = gpu::support::version_of_code(reinterpret_cast<const void*>(&cached_kernel));
+  const gpu::cache::CacheKey key(
+      {.kind = "air-object", .input = bitcode, .options = how, .target = support::host_name(), .version = version});
+  const gpu::support::Blob bytes = gpu::cache::compile_cache().get_or_make(
+      key, [&] { return gpu::support::Blob::copy_of(pack(compile_kernel(bitcode, name, options))); });
   if (auto kernel = unpack(bytes.bytes())) return std::move(*kernel);
   return compile_kernel(bitcode, name, options);
 }

@@ -4,46 +4,31 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "metal/air/signature.h"
-#include "metal/lower/kernel.h"
+#include "metal/lower/pipeline.h"
+#include "metal/runtime/compiled_kernel.h"
 
 namespace anymps::metal::engine {
 
-// Why a kernel cannot be run here. The text begins with its name.
-struct KernelError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-struct CompiledKernel {
-  lower::Route route = lower::Route::kThreadLoop;
-  bool meets = false;  // as in lower::Lowered
-  std::string declined;
-  lower::ThreadgroupLayout threadgroup;
-  std::vector<MeetingPoint> points;
-  lower::ValidationTable validation;
-  std::vector<std::byte> object;
-};
-
-// Where in Metal's two tables, buffers and threadgroup memory, a binding lies in the one array that kernels read.
-constexpr unsigned kSlots = 2 * kMaxBindings;
-constexpr unsigned slot_of(ArgumentKind kind, unsigned binding) {
-  return kind == ArgumentKind::kThreadgroupBuffer ? kMaxBindings + binding : binding;
-}
+// Lowers a kernel of a module that was read from AIR, for `target`. `instrumentation` is that of lower_kernel(). Throws
+// KernelError or AirError.
+lower::Lowered lower_module(llvm::Module& module, const std::string& name, const lower::LoweringOptions& options,
+                            llvm::TargetMachine& target,
+                            lower::support::PassInstrumentation* instrumentation = nullptr);
 
 // Reads, lowers and compiles, without looking at any cache. Throws KernelError or AirError.
-CompiledKernel compile_kernel(std::span<const std::byte> bitcode, const std::string& name,
-                              const lower::LoweringOptions& options);
+runtime::CompiledKernel compile_kernel(std::span<const std::byte> bitcode, const std::string& name,
+                                       const lower::LoweringOptions& options);
 
 // The same through the cache of this process and its disk.
-CompiledKernel cached_kernel(std::span<const std::byte> bitcode, const std::string& name,
-                             const lower::LoweringOptions& options);
+runtime::CompiledKernel cached_kernel(std::span<const std::byte> bitcode, const std::string& name,
+                                      const lower::LoweringOptions& options);
 
 // A compiled kernel as bytes; nothing for bytes that are none.
-std::vector<std::byte> pack(const CompiledKernel& kernel);
-std::optional<CompiledKernel> unpack(std::span<const std::byte> bytes);
+std::vector<std::byte> pack(const runtime::CompiledKernel& kernel);
+std::optional<runtime::CompiledKernel> unpack(std::span<const std::byte> bytes);
 
 }  // namespace anymps::metal::engine

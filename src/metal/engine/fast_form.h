@@ -9,7 +9,7 @@
 
 #include "metal/engine/background.h"
 #include "metal/engine/source.h"
-#include "metal/pipeline.h"
+#include "metal/pipeline/pipeline.h"
 
 namespace anymps::metal::engine {
 
@@ -17,7 +17,7 @@ namespace anymps::metal::engine {
 class FastForm {
  public:
   // Null while it is not there, or cannot be.
-  Pipeline* get() const { return ready_.load(std::memory_order_acquire); }
+  pipeline::Pipeline* get() const { return ready_.load(std::memory_order_acquire); }
 
   // Begins with it, the first time, and waits for it, but not for longer than that. `change` says how it is to differ
   // from the source's options.
@@ -38,13 +38,13 @@ class FastForm {
  private:
   // Outlives this object where that goes first.
   struct State {
-    std::shared_ptr<Pipeline> pipeline;
+    std::shared_ptr<pipeline::Pipeline> pipeline;
   };
 
   std::once_flag once_;
   std::shared_ptr<State> state_;
   std::shared_future<void> done_;
-  std::atomic<Pipeline*> ready_ = nullptr;
+  std::atomic<pipeline::Pipeline*> ready_ = nullptr;
 };
 
 }  // namespace anymps::metal::engine

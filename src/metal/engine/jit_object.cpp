@@ -1,4 +1,4 @@
-#include "metal/engine/code.h"
+#include "metal/engine/jit_object.h"
 
 #include <llvm/ExecutionEngine/JITLink/JITLink.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
@@ -11,8 +11,9 @@
 #include <mutex>
 
 #include "metal/engine/compiler.h"
-#include "metal/engine/host_target.h"
-#include "metal/engine/runtime_functions.h"
+#include "metal/pipeline/kernel_error.h"
+#include "metal/runtime/runtime_functions.h"
+#include "metal/support/host_target.h"
 
 namespace anymps::metal::engine {
 namespace {
@@ -35,10 +36,10 @@ class CodeRanges final : public llvm::orc::ObjectLinkingLayer::Plugin {
   void notifyTransferringResources(llvm::orc::JITDylib&, llvm::orc::ResourceKey, llvm::orc::ResourceKey) override {}
 
   // Of a library that is linked; asked for once.
-  CodeRange take(const llvm::orc::JITDylib& library) {
+  runtime::CodeRange take(const llvm::orc::JITDylib& library) {
     const std::lock_guard lock(mutex_);
     const auto node = ranges_.extract(&library);
-    return node ? node.mapped() : CodeRange{};
+    return node ? node.mapped() : runtime::CodeRange{};
   }
 
  private:
@@ -48,7 +49,7 @@ class CodeRanges final : public llvm::orc::ObjectLinkingLayer::Plugin {
   }
 
   void note(const llvm::orc::JITDylib* library, llvm::jitlink::LinkGraph& graph) {
-    CodeRange all{.begin = UINTPTR_MAX, .end = 0};
+    runtime::CodeRange all{.begin = UINTPTR_MAX, .end = 0};
     for (llvm::jitlink::Section& section : graph.sections()) {
       if (!runs(section.getMemProt())) continue;
       const llvm::jitlink::SectionRange range(section);
@@ -61,7 +62,7 @@ class CodeRanges final : public llvm::orc::ObjectLinkingLayer::Plugin {
   }
 
   std::mutex mutex_;
-  std::map<const llvm::orc::JITDylib*, CodeRange> ranges_;
+  std::map<const llvm::orc::JITDylib*, runtime::CodeRange> ranges_;
 };
 
 // One linker for the process: each kernel is a library of its own in it.
@@ -86,7 +87,7 @@ class Linker {
     return symbol->toPtr<void*>();
   }
 
-  CodeRange take_range(const llvm::orc::JITDylib& library) { return ranges_->take(library); }
+  runtime::CodeRange take_range(const llvm::orc::JITDylib& library) { return ranges_->take(library); }
 
   void unlink(llvm::orc::JITDylib& library) { llvm::consumeError(jit_->getExecutionSession().removeJITDylib(library)); }
 
@@ -95,7 +96,7 @@ class Linker {
     // Without symbols of the process, which LLJIT would link to otherwise: kernels reach the table and nothing else.
     jit_ = llvm::cantFail(
         llvm::orc::LLJITBuilder()
-            .setJITTargetMachineBuilder(host_target())
+            .setJITTargetMachineBuilder(support::host_target())
             .setLinkProcessSymbolsByDefault(false)
             .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
             .setObjectLinkingLayerCreator([this](llvm::orc::ExecutionSession& session, const llvm::Triple&) {
@@ -106,7 +107,7 @@ class Linker {
             .create());
     shared_ = &llvm::cantFail(jit_->createJITDylib("shared"));
     llvm::orc::SymbolMap own;
-    for_each_runtime_function([&](std::string_view name, void* address) {
+    runtime::for_each_runtime_function([&](std::string_view name, void* address) {
       own[jit_->mangleAndIntern(llvm::StringRef(name))] = {llvm::orc::ExecutorAddr::fromPtr(address),
                                                            llvm::JITSymbolFlags::Exported};
     });
@@ -125,26 +126,27 @@ struct Code::Linked {
   llvm::orc::JITDylib* library;
 };
 
-Code::Code(std::unique_ptr<Linked> linked, void* entry, CodeRange range)
+Code::Code(std::unique_ptr<Linked> linked, void* entry, runtime::CodeRange range)
     : linked_(std::move(linked)), entry_(entry), range_(range) {}
 
 Code::~Code() { Linker::instance().unlink(*linked_->library); }
 
 std::shared_ptr<Code> Code::load(std::span<const std::byte> object, const std::string& name) {
-  if (const std::string foreign = foreign_symbol_of(object); !foreign.empty()) {
-    throw KernelError(name + ": its code calls '" + foreign + "', which is not a function that kernels may call");
+  if (const std::string foreign = runtime::foreign_symbol_of(object); !foreign.empty()) {
+    throw pipeline::KernelError(name + ": its code calls '" + foreign +
+                                "', which is not a function that kernels may call");
   }
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(
       llvm::StringRef(reinterpret_cast<const char*>(object.data()), object.size()), name);
   auto library = Linker::instance().link(std::move(buffer));
-  if (!library) throw KernelError(name + ": " + llvm::toString(library.takeError()));
+  if (!library) throw pipeline::KernelError(name + ": " + llvm::toString(library.takeError()));
   auto entry = Linker::instance().find(**library, "run");
   if (!entry) {
     const std::string why = llvm::toString(entry.takeError());
     Linker::instance().unlink(**library);
-    throw KernelError(name + ": " + why);
+    throw pipeline::KernelError(name + ": " + why);
   }
-  const CodeRange range = Linker::instance().take_range(**library);
+  const runtime::CodeRange range = Linker::instance().take_range(**library);
   return std::shared_ptr<Code>(new Code(std::make_unique<Linked>(*library), *entry, range));
 }
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "metal/engine/kernel_guard.h"
+#include "metal/runtime/kernel_guard.h"
 
 namespace anymps::metal::engine {
 
@@ -21,15 +21,15 @@ class Code {
   // The function "run". It lives as long as this object.
   void* entry() const { return entry_; }
   // All that can be run of it.
-  CodeRange range() const { return range_; }
+  runtime::CodeRange range() const { return range_; }
 
  private:
   struct Linked;
-  Code(std::unique_ptr<Linked> linked, void* entry, CodeRange range);
+  Code(std::unique_ptr<Linked> linked, void* entry, runtime::CodeRange range);
 
   std::unique_ptr<Linked> linked_;
   void* entry_;
-  CodeRange range_;
+  runtime::CodeRange range_;
 };
 
 }  // namespace anymps::metal::engine

@@ -1,13 +1,13 @@
 // A compiled kernel as bytes, for the cache: numbers of 64 bits, texts with their length, then the object.
 #include "metal/engine/compiler.h"
-#include "metal/engine/packed_bytes.h"
+#include "metal/support/packed_bytes.h"
 
 namespace anymps::metal::engine {
 namespace {
 
-void pack_validation(PackedWriter& out, const lower::ValidationTable& table) {
+void pack_validation(support::PackedWriter& out, const lower::transform::ValidationTable& table) {
   out.number(table.objects.size());
-  for (const lower::ValidationObject& object : table.objects) {
+  for (const lower::transform::ValidationObject& object : table.objects) {
     out.number(static_cast<std::uint64_t>(object.kind));
     out.text(object.name);
     out.number(object.parameter);
@@ -15,7 +15,7 @@ void pack_validation(PackedWriter& out, const lower::ValidationTable& table) {
     out.number(object.size);
   }
   out.number(table.sites.size());
-  for (const lower::ValidationSite& site : table.sites) {
+  for (const lower::transform::ValidationSite& site : table.sites) {
     out.number(static_cast<std::uint64_t>(site.kind));
     out.number(static_cast<std::uint64_t>(site.threadgroup));
     out.number(site.alignment);
@@ -26,11 +26,11 @@ void pack_validation(PackedWriter& out, const lower::ValidationTable& table) {
   }
 }
 
-lower::ValidationTable unpack_validation(PackedReader& in) {
-  lower::ValidationTable table;
+lower::transform::ValidationTable unpack_validation(support::PackedReader& in) {
+  lower::transform::ValidationTable table;
   for (std::uint64_t left = in.count(5 * sizeof(std::uint64_t)); left != 0; --left) {
-    lower::ValidationObject object;
-    object.kind = static_cast<lower::ValidationObject::Kind>(in.number());
+    lower::transform::ValidationObject object;
+    object.kind = static_cast<lower::transform::ValidationObject::Kind>(in.number());
     object.name = in.text();
     object.parameter = static_cast<unsigned>(in.number());
     object.offset = in.number();
@@ -38,8 +38,8 @@ lower::ValidationTable unpack_validation(PackedReader& in) {
     table.objects.push_back(std::move(object));
   }
   for (std::uint64_t left = in.count(6 * sizeof(std::uint64_t)); left != 0; --left) {
-    lower::ValidationSite site;
-    site.kind = static_cast<lower::ValidationSite::Kind>(in.number());
+    lower::transform::ValidationSite site;
+    site.kind = static_cast<lower::transform::ValidationSite::Kind>(in.number());
     site.threadgroup = in.number() != 0;
     site.alignment = static_cast<std::uint32_t>(in.number());
     site.element = static_cast<std::uint32_t>(in.number());
@@ -55,11 +55,11 @@ lower::ValidationTable unpack_validation(PackedReader& in) {
 
 }  // namespace
 
-std::vector<std::byte> pack(const CompiledKernel& kernel) {
-  PackedWriter out;
+std::vector<std::byte> pack(const runtime::CompiledKernel& kernel) {
+  support::PackedWriter out;
   out.number(static_cast<std::uint64_t>(kernel.route));
-  out.number(kernel.meets ? 1 : 0);
-  out.text(kernel.declined);
+  out.number(kernel.cooperative ? 1 : 0);
+  out.text(kernel.not_vectorized);
   out.number(kernel.threadgroup.bytes);
   out.number(kernel.threadgroup.cleared.size());
   for (const auto& [offset, size] : kernel.threadgroup.cleared) {
@@ -67,8 +67,8 @@ std::vector<std::byte> pack(const CompiledKernel& kernel) {
     out.number(size);
   }
   out.number(kernel.points.size());
-  for (const MeetingPoint& point : kernel.points) {
-    out.number(static_cast<std::uint64_t>(point.meeting));
+  for (const abi::CooperativeCall& point : kernel.points) {
+    out.number(static_cast<std::uint64_t>(point.op));
     out.number(static_cast<std::uint64_t>(point.form));
     out.number(static_cast<std::uint64_t>(point.scalar));
     out.number(point.width);
@@ -80,22 +80,22 @@ std::vector<std::byte> pack(const CompiledKernel& kernel) {
   return out.take();
 }
 
-std::optional<CompiledKernel> unpack(std::span<const std::byte> bytes) {
-  PackedReader in(bytes);
-  CompiledKernel kernel;
-  kernel.route = static_cast<lower::Route>(in.number());
-  kernel.meets = in.number() != 0;
-  kernel.declined = in.text();
+std::optional<runtime::CompiledKernel> unpack(std::span<const std::byte> bytes) {
+  support::PackedReader in(bytes);
+  runtime::CompiledKernel kernel;
+  kernel.route = static_cast<abi::Route>(in.number());
+  kernel.cooperative = in.number() != 0;
+  kernel.not_vectorized = in.text();
   kernel.threadgroup.bytes = in.number();
   for (std::uint64_t left = in.count(2 * sizeof(std::uint64_t)); left != 0; --left) {
     const std::uint64_t offset = in.number();
     kernel.threadgroup.cleared.emplace_back(offset, in.number());
   }
   for (std::uint64_t left = in.count(6 * sizeof(std::uint64_t)); left != 0; --left) {
-    MeetingPoint point;
-    point.meeting = static_cast<Meeting>(in.number());
-    point.form = static_cast<Form>(in.number());
-    point.scalar = static_cast<Scalar>(in.number());
+    abi::CooperativeCall point;
+    point.op = static_cast<abi::CooperativeOp>(in.number());
+    point.form = static_cast<abi::Form>(in.number());
+    point.scalar = static_cast<abi::Scalar>(in.number());
     point.width = static_cast<std::uint8_t>(in.number());
     point.bytes = static_cast<std::uint8_t>(in.number());
     point.memory = static_cast<std::uint8_t>(in.number());

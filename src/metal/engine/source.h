@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "metal/pipeline.h"
+#include "metal/engine/make_pipeline.h"
+#include "metal/pipeline/pipeline.h"
 
 namespace anymps::metal::engine {
 
@@ -15,11 +16,11 @@ struct Source {
   std::vector<std::byte> bitcode;
   lower::LoweringOptions options;
 
-  Source(const FunctionEntry& function, lower::LoweringOptions how)
+  Source(const library::FunctionEntry& function, lower::LoweringOptions how)
       : name(function.name), bitcode(function.bitcode.begin(), function.bitcode.end()), options(std::move(how)) {}
 
-  std::shared_ptr<Pipeline> pipeline(const lower::LoweringOptions& how) const {
-    FunctionEntry function;
+  std::shared_ptr<pipeline::Pipeline> pipeline(const lower::LoweringOptions& how) const {
+    library::FunctionEntry function;
     function.name = name;
     function.bitcode = bitcode;
     return make_pipeline(function, how);

@@ -1,27 +1,29 @@
-#include "metal/engine/known_forms.h"
+#include "metal/engine/specialised_forms.h"
 
 #include <algorithm>
 #include <cstring>
+
+#include "metal/lower/transform/propagate_arguments.h"
 
 namespace anymps::metal::engine {
 namespace {
 
 constexpr std::size_t kMostForms = 8;
 
-bool is_by_value(const Launch& launch, unsigned binding) { return (launch.by_value >> binding & 1) != 0; }
+bool is_by_value(const pipeline::Launch& launch, unsigned binding) { return (launch.by_value >> binding & 1) != 0; }
 
 }  // namespace
 
-lower::KnownBytes known_bytes(const Signature& signature, const Launch& launch) {
-  lower::KnownBytes known;
+lower::transform::ArgumentValues argument_values(const air::Signature& signature, const pipeline::Launch& launch) {
+  lower::transform::ArgumentValues known;
   std::size_t total = 0;
-  for (const Argument& argument : signature.arguments) {
-    if (argument.kind != ArgumentKind::kBuffer || argument.access != Access::kRead ||
-        argument.address_space != kConstantSpace || argument.unused || !is_by_value(launch, argument.binding)) {
+  for (const air::Argument& argument : signature.arguments) {
+    if (argument.kind != air::ArgumentKind::kBuffer || argument.access != air::Access::kRead ||
+        argument.address_space != air::kConstantSpace || argument.unused || !is_by_value(launch, argument.binding)) {
       continue;
     }
     const std::size_t size = launch.buffer_bytes[argument.binding];
-    if (size == 0 || total + size > kMostKnown) continue;
+    if (size == 0 || total + size > kMostArgumentBytes) continue;
     total += size;
     const auto* bytes = static_cast<const std::byte*>(launch.buffers[argument.binding]);
     known[argument.binding] = {bytes, bytes + size};
@@ -29,7 +31,7 @@ lower::KnownBytes known_bytes(const Signature& signature, const Launch& launch) 
   return known;
 }
 
-bool KnownForms::Form::is_for(const Launch& launch, lower::Simdgroups kind) const {
+bool SpecialisedForms::Form::is_for(const pipeline::Launch& launch, lower::vectorize::Simdgroups kind) const {
   if (simdgroups != kind) return false;
   return std::ranges::all_of(known, [&](const auto& entry) {
     const auto& [binding, bytes] = entry;
@@ -38,8 +40,9 @@ bool KnownForms::Form::is_for(const Launch& launch, lower::Simdgroups kind) cons
   });
 }
 
-std::shared_ptr<KnownForms::Form> KnownForms::find(const Signature& signature, const Launch& launch,
-                                                   lower::Simdgroups simdgroups) {
+std::shared_ptr<SpecialisedForms::Form> SpecialisedForms::find(const air::Signature& signature,
+                                                               const pipeline::Launch& launch,
+                                                               lower::vectorize::Simdgroups simdgroups) {
   if (launch.by_value == 0) return nullptr;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return nullptr;
@@ -47,7 +50,7 @@ std::shared_ptr<KnownForms::Form> KnownForms::find(const Signature& signature, c
   if (found == forms_.end()) {
     auto form = std::make_shared<Form>();
     form->simdgroups = simdgroups;
-    form->known = known_bytes(signature, launch);
+    form->known = argument_values(signature, launch);
     if (form->known.empty()) return nullptr;
     if (forms_.size() == kMostForms) forms_.pop_back();
     found = forms_.insert(forms_.end(), std::move(form));

@@ -8,27 +8,29 @@
 #include <vector>
 
 #include "metal/engine/fast_form.h"
+#include "metal/lower/transform/propagate_arguments.h"
 
 namespace anymps::metal::engine {
 
-// What a launch gives by value, of at most `kMostKnown` bytes together; the rest is read as ever.
-inline constexpr std::size_t kMostKnown = 1024;
-lower::KnownBytes known_bytes(const Signature& signature, const Launch& launch);
+// What a launch gives by value, of at most `kMostArgumentBytes` bytes together; the rest is read as ever.
+inline constexpr std::size_t kMostArgumentBytes = 1024;
+lower::transform::ArgumentValues argument_values(const air::Signature& signature, const pipeline::Launch& launch);
 
-class KnownForms {
+class SpecialisedForms {
  public:
   struct Form {
-    lower::Simdgroups simdgroups;
-    lower::KnownBytes known;
+    lower::vectorize::Simdgroups simdgroups;
+    lower::transform::ArgumentValues known;
     FastForm fast;
     std::atomic<std::chrono::nanoseconds::rep> spent = 0;  // in launches of other forms
 
-    bool is_for(const Launch& launch, lower::Simdgroups kind) const;
+    bool is_for(const pipeline::Launch& launch, lower::vectorize::Simdgroups kind) const;
   };
 
   // The one for such a launch. Null where nothing is given by value, or another thread asks at this moment. The last
   // few are kept.
-  std::shared_ptr<Form> find(const Signature& signature, const Launch& launch, lower::Simdgroups simdgroups);
+  std::shared_ptr<Form> find(const air::Signature& signature, const pipeline::Launch& launch,
+                             lower::vectorize::Simdgroups simdgroups);
 
  private:
   std::mutex mutex_;

@@ -2,30 +2,32 @@
 #include <map>
 #include <mutex>
 
-#include "metal/engine/known_forms.h"
+#include "metal/engine/make_pipeline.h"
 #include "metal/engine/source.h"
-#include "metal/pipeline.h"
+#include "metal/engine/specialised_forms.h"
+#include "metal/lower/transform/propagate_arguments.h"
+#include "metal/pipeline/pipeline.h"
 
-namespace anymps::metal {
+namespace anymps::metal::engine {
 namespace {
 
-class SpecialisedPipeline final : public Pipeline {
+class SpecialisedPipeline final : public pipeline::Pipeline {
  public:
-  SpecialisedPipeline(const FunctionEntry& function, const lower::LoweringOptions& options)
+  SpecialisedPipeline(const library::FunctionEntry& function, const lower::LoweringOptions& options)
       : source_(function, options), first_(make_pipeline(function, options)) {}
 
-  const Signature& signature() const override { return first_->signature(); }
-  lower::Route route() const override { return first_->route(); }
+  const air::Signature& signature() const override { return first_->signature(); }
+  abi::Route route() const override { return first_->route(); }
 
-  void launch(const Launch& launch, Size threads, Size group) override {
-    form(engine::known_bytes(signature(), launch))->launch(launch, threads, group);
+  void launch(const pipeline::Launch& launch, pipeline::Size threads, pipeline::Size group) override {
+    form(argument_values(signature(), launch))->launch(launch, threads, group);
   }
 
  private:
-  std::shared_ptr<Pipeline> form(const lower::KnownBytes& known) {
+  std::shared_ptr<pipeline::Pipeline> form(const lower::transform::ArgumentValues& known) {
     if (known.empty()) return first_;
     const std::lock_guard lock(mutex_);
-    std::shared_ptr<Pipeline>& form = forms_[known];
+    std::shared_ptr<pipeline::Pipeline>& form = forms_[known];
     if (form == nullptr) {
       lower::LoweringOptions options = source_.options;
       options.known = known;
@@ -34,17 +36,17 @@ class SpecialisedPipeline final : public Pipeline {
     return form;
   }
 
-  const engine::Source source_;
-  const std::shared_ptr<Pipeline> first_;
+  const Source source_;
+  const std::shared_ptr<pipeline::Pipeline> first_;
   std::mutex mutex_;
-  std::map<lower::KnownBytes, std::shared_ptr<Pipeline>> forms_;
+  std::map<lower::transform::ArgumentValues, std::shared_ptr<pipeline::Pipeline>> forms_;
 };
 
 }  // namespace
 
-std::shared_ptr<Pipeline> make_specialised_pipeline(const FunctionEntry& function,
-                                                    const lower::LoweringOptions& options) {
+std::shared_ptr<pipeline::Pipeline> make_specialised_pipeline(const library::FunctionEntry& function,
+                                                              const lower::LoweringOptions& options) {
   return std::make_shared<SpecialisedPipeline>(function, options);
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::engine

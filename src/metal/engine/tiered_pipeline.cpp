@@ -5,12 +5,13 @@
 #include <chrono>
 
 #include "metal/engine/fast_form.h"
-#include "metal/engine/known_forms.h"
-#include "metal/engine/simdgroups.h"
+#include "metal/engine/make_pipeline.h"
 #include "metal/engine/source.h"
-#include "metal/pipeline.h"
+#include "metal/engine/specialised_forms.h"
+#include "metal/pipeline/pipeline.h"
+#include "metal/runtime/simdgroups.h"
 
-namespace anymps::metal {
+namespace anymps::metal::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -24,40 +25,42 @@ constexpr Clock::duration kRepeated = std::chrono::milliseconds(50);
 constexpr std::uint64_t kManyThreads = std::uint64_t{1} << 18;
 constexpr Clock::duration kPatience = std::chrono::milliseconds(100);
 
-class TieredPipeline final : public Pipeline {
+class TieredPipeline final : public pipeline::Pipeline {
  public:
-  TieredPipeline(const FunctionEntry& function, const lower::LoweringOptions& options)
-      : source_(std::make_shared<engine::Source>(function, options)) {
+  TieredPipeline(const library::FunctionEntry& function, const lower::LoweringOptions& options)
+      : source_(std::make_shared<Source>(function, options)) {
     lower::LoweringOptions soon = options;
     soon.soon = true;
     first_ = make_pipeline(function, soon);
   }
 
-  const Signature& signature() const override { return first_->signature(); }
-  lower::Route route() const override { return first_->route(); }
+  const air::Signature& signature() const override { return first_->signature(); }
+  abi::Route route() const override { return first_->route(); }
 
-  void launch(const Launch& launch, Size threads, Size group) override {
+  void launch(const pipeline::Launch& launch, pipeline::Size threads, pipeline::Size group) override {
     if (launch.validate) return first_->launch(launch, threads, group);
-    const lower::Simdgroups simdgroups =
-        route() == lower::Route::kThreadLoop ? lower::Simdgroups::kWhole : engine::simdgroups_of(threads, group);
-    engine::FastForm& form = forms_[static_cast<std::size_t>(simdgroups)];
-    if (Pipeline* fast = form.get()) return launch_fast(*fast, simdgroups, launch, threads, group);
+    const lower::vectorize::Simdgroups simdgroups = route() == abi::Route::kThreadLoop
+                                                        ? lower::vectorize::Simdgroups::kWhole
+                                                        : runtime::simdgroups_of(threads, group);
+    FastForm& form = forms_[static_cast<std::size_t>(simdgroups)];
+    if (pipeline::Pipeline* fast = form.get()) return launch_fast(*fast, simdgroups, launch, threads, group);
     const bool many = std::uint64_t{threads[0]} * threads[1] * threads[2] >= kManyThreads;
     if (many || spent_.load(std::memory_order_relaxed) >= kEnough.count()) {
       form.want(
           source_, [&](lower::LoweringOptions& options) { options.simdgroups = simdgroups; },
           many ? kPatience : Clock::duration::zero());
-      if (Pipeline* fast = form.get()) return fast->launch(launch, threads, group);
+      if (pipeline::Pipeline* fast = form.get()) return fast->launch(launch, threads, group);
     }
     launch_timed(*first_, spent_, launch, threads, group);
   }
 
  private:
-  void launch_fast(Pipeline& fast, lower::Simdgroups simdgroups, const Launch& launch, Size threads, Size group) {
+  void launch_fast(pipeline::Pipeline& fast, lower::vectorize::Simdgroups simdgroups, const pipeline::Launch& launch,
+                   pipeline::Size threads, pipeline::Size group) {
     const auto known = known_.find(signature(), launch, simdgroups);
     if (known == nullptr) return fast.launch(launch, threads, group);
     if (known->spent.load(std::memory_order_relaxed) >= kRepeated.count()) {
-      if (Pipeline* special = known->fast.get()) return special->launch(launch, threads, group);
+      if (pipeline::Pipeline* special = known->fast.get()) return special->launch(launch, threads, group);
       known->fast.want(
           source_,
           [&](lower::LoweringOptions& options) {
@@ -70,24 +73,25 @@ class TieredPipeline final : public Pipeline {
     launch_timed(fast, known->spent, launch, threads, group);
   }
 
-  static void launch_timed(Pipeline& pipeline, std::atomic<Clock::rep>& spent, const Launch& launch, Size threads,
-                           Size group) {
+  static void launch_timed(pipeline::Pipeline& pipeline, std::atomic<Clock::rep>& spent, const pipeline::Launch& launch,
+                           pipeline::Size threads, pipeline::Size group) {
     const Clock::time_point began = Clock::now();
     pipeline.launch(launch, threads, group);
     spent.fetch_add((Clock::now() - began).count(), std::memory_order_relaxed);
   }
 
-  const std::shared_ptr<const engine::Source> source_;
-  std::shared_ptr<Pipeline> first_;
-  std::atomic<Clock::rep> spent_ = 0;                              // in launches of the first
-  std::array<engine::FastForm, lower::kKindsOfSimdgroups> forms_;  // by lower::Simdgroups
-  engine::KnownForms known_;
+  const std::shared_ptr<const Source> source_;
+  std::shared_ptr<pipeline::Pipeline> first_;
+  std::atomic<Clock::rep> spent_ = 0;                                 // in launches of the first
+  std::array<FastForm, lower::vectorize::kKindsOfSimdgroups> forms_;  // by lower::vectorize::Simdgroups
+  SpecialisedForms known_;
 };
 
 }  // namespace
 
-std::shared_ptr<Pipeline> make_tiered_pipeline(const FunctionEntry& function, const lower::LoweringOptions& options) {
+std::shared_ptr<pipeline::Pipeline> make_tiered_pipeline(const library::FunctionEntry& function,
+                                                         const lower::LoweringOptions& options) {
   return std::make_shared<TieredPipeline>(function, options);
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::engine

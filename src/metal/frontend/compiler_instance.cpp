@@ -12,21 +12,20 @@
 #include <stdexcept>
 #include <utility>
 
-#include "metal/frontend/air_target.h"
-#include "metal/frontend/conditionals.h"
-#include "metal/frontend/limits.h"
-#include "metal/frontend/pragmas.h"
-#include "metal/frontend/private_member.h"
-#include "metal/frontend/refused_words.h"
-#include "metal/frontend/words.h"
+#include "metal/frontend/emit/air_target.h"
+#include "metal/frontend/lex/conditionals.h"
+#include "metal/frontend/lex/pragmas.h"
+#include "metal/frontend/lex/preprocessor_limits.h"
+#include "metal/frontend/lex/reserved_keywords.h"
+#include "metal/frontend/lex/token_rewriter.h"
+#include "metal/frontend/sema/parser_limits.h"
+#include "metal/frontend/support/limits.h"
+#include "metal/frontend/support/private_member.h"
 
 namespace anymps::metal::frontend {
 
-struct DeferredMember {
-  using Member = llvm::SmallSetVector<clang::Decl*, 4> clang::Sema::*;
-  friend constexpr Member revealed(DeferredMember tag);
-};
-template struct Reveal<DeferredMember, &clang::Sema::DeclsToCheckForDeferredDiags>;
+struct DeferredMember : support::PrivateMember<DeferredMember, llvm::SmallSetVector<clang::Decl*, 4> clang::Sema::*> {};
+template struct support::Reveal<DeferredMember, &clang::Sema::DeclsToCheckForDeferredDiags>;
 
 namespace {
 
@@ -35,21 +34,21 @@ bool enter_translated(clang::Preprocessor& preprocessor, Conditionals conditiona
   std::vector<clang::Token> tokens;
   do {
     preprocessor.Lex(tokens.emplace_back());
-  } while (tokens.back().isNot(clang::tok::eof) && tokens.size() <= kMostTokens);
+  } while (tokens.back().isNot(clang::tok::eof) && tokens.size() <= support::kMostTokens);
   clang::DiagnosticsEngine& diagnostics = preprocessor.getDiagnostics();
-  if (tokens.size() > kMostTokens) {
+  if (tokens.size() > support::kMostTokens) {
     diagnostics.Report(tokens.back().getLocation(),
                        diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Fatal,
                                                    "the program has more than %0 tokens once its macros are expanded"))
-        << static_cast<unsigned>(kMostTokens);
+        << static_cast<unsigned>(support::kMostTokens);
     return false;
   }
-  if (!check_nesting(preprocessor, tokens)) return false;
+  if (!sema::check_nesting(preprocessor, tokens)) return false;
   const unsigned errors = diagnostics.getNumErrors();
-  refuse_words(preprocessor, tokens);
+  lex::refuse_words(preprocessor, tokens);
   if (diagnostics.hasFatalErrorOccurred() || diagnostics.getNumErrors() != errors) return false;
-  kept = translate_words(preprocessor, tokens);
-  if (conditionals == Conditionals::kByValue) kept = choose_by_value(preprocessor, kept);
+  kept = lex::translate_words(preprocessor, tokens);
+  if (conditionals == Conditionals::kByValue) kept = lex::choose_by_value(preprocessor, kept);
   // As if they were new, so that what watches them sees them.
   preprocessor.EnterTokenStream(kept, /*DisableMacroExpansion=*/true, /*IsReinject=*/false);
   return true;
@@ -57,13 +56,13 @@ bool enter_translated(clang::Preprocessor& preprocessor, Conditionals conditiona
 
 std::vector<std::string> arguments_for(const SourceOptions& options) {
   std::vector<std::string> arguments = {
-      "-triple", kTriple, "-emit-llvm-only", "-x", "c++", "-std=gnu++17",
+      "-triple", emit::kTriple, "-emit-llvm-only", "-x", "c++", "-std=gnu++17",
       // See air_target.cpp.
       "-fsycl-is-device",
       // Unoptimised, but such that it can be optimised.
       "-O2", "-disable-llvm-passes", "-fdeclspec", "-ffreestanding", "-fno-rtti", "-fno-threadsafe-statics",
       "-fconvergent-functions", "-fpch-instantiate-templates", "-nostdsysteminc", "-nobuiltininc", "-internal-isystem",
-      kHeaderFolder, "-ferror-limit", "20",
+      lex::kHeaderFolder, "-ferror-limit", "20",
       // Lines, which the sanitiser says.
       "-debug-info-kind=line-tables-only", "-dwarf-version=4",
       // What our words become: `constant const`, `static` in a header, and the like.
@@ -87,8 +86,8 @@ void parse(clang::CompilerInstance& compiler, Conditionals conditionals) {
   if (!compiler.hasSema()) compiler.createSema(clang::TU_Complete, nullptr);
   clang::Sema& sema = compiler.getSema();
   clang::Preprocessor& preprocessor = sema.getPreprocessor();
-  add_pragmas(preprocessor);
-  watch_preprocessor(preprocessor);
+  lex::add_pragmas(preprocessor);
+  lex::watch_preprocessor(preprocessor);
   clang::Parser parser(preprocessor, sema, /*SkipFunctionBodies=*/false);
   preprocessor.EnterMainSourceFile();
   // It crashes in a source in memory, as #embed does (source_text.cpp).
@@ -99,7 +98,7 @@ void parse(clang::CompilerInstance& compiler, Conditionals conditionals) {
   }
   std::vector<clang::Token> tokens;
   if (!enter_translated(preprocessor, conditionals, tokens)) return;
-  watch_parser(sema);
+  sema::watch_parser(sema);
   parser.Initialize();
   clang::Parser::DeclGroupPtrTy group;
   clang::Sema::ModuleImportState imports{};
@@ -115,7 +114,7 @@ void parse(clang::CompilerInstance& compiler, Conditionals conditionals) {
   consumer.HandleTranslationUnit(sema.getASTContext());
 }
 
-Instance::Instance(llvm::StringRef source, const SourceOptions& options, const std::vector<ExtraFile>& files,
+Instance::Instance(llvm::StringRef source, const SourceOptions& options, const std::vector<lex::ExtraFile>& files,
                    bool precompiled)
     : source_(llvm::MemoryBuffer::getMemBufferCopy(source, options.name)) {
   std::vector<std::string> texts = arguments_for(options);
@@ -140,8 +139,8 @@ Instance::Instance(llvm::StringRef source, const SourceOptions& options, const s
   // more of C++20 and C++23 is on, where what is right in C++17 may be wrong.
   compiler_.getLangOpts().CPlusPlus23 = true;
   compiler_.createDiagnostics(&messages_, /*ShouldOwnClient=*/false);
-  set_air_target(compiler_, options.version, options.fast_math);
-  compiler_.createFileManager(files_for(options.folders, files));
+  emit::set_air_target(compiler_, options.version, options.fast_math);
+  compiler_.createFileManager(lex::files_for(options.folders, files));
   compiler_.createSourceManager(compiler_.getFileManager());
   input_ = clang::FrontendInputFile(source_->getMemBufferRef(), clang::InputKind(clang::Language::CXX));
 }

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "metal/frontend/files.h"
-#include "metal/frontend/messages.h"
+#include "metal/frontend/lex/include_files.h"
 #include "metal/frontend/source.h"
+#include "metal/frontend/support/diagnostics.h"
 
 namespace anymps::metal::frontend {
 
@@ -29,7 +29,8 @@ void parse(clang::CompilerInstance& compiler, Conditionals conditionals);
 class Instance {
  public:
   // `precompiled`: one of `files` is kPrecompiled.
-  Instance(llvm::StringRef source, const SourceOptions& options, const std::vector<ExtraFile>& files, bool precompiled);
+  Instance(llvm::StringRef source, const SourceOptions& options, const std::vector<lex::ExtraFile>& files,
+           bool precompiled);
 
   // Throws CompileError.
   void execute(clang::FrontendAction& action);
@@ -38,7 +39,7 @@ class Instance {
 
  private:
   std::unique_ptr<llvm::MemoryBuffer> source_;
-  Messages messages_;
+  support::Messages messages_;
   clang::CompilerInstance compiler_;
   clang::FrontendInputFile input_;
 };

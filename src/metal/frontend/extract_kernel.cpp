@@ -1,4 +1,4 @@
-#include "metal/frontend/one_kernel.h"
+#include "metal/frontend/extract_kernel.h"
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Bitcode/BitcodeReader.h>
@@ -21,11 +21,11 @@
 #include <thread>
 
 #include "metal/air/external_references.h"
-#include "metal/frontend/annotations.h"
-#include "metal/frontend/large_stack.h"
-#include "metal/frontend/limits.h"
-#include "metal/frontend/passes.h"
+#include "metal/frontend/emit/passes.h"
 #include "metal/frontend/source.h"
+#include "metal/frontend/support/annotations.h"
+#include "metal/frontend/support/large_stack.h"
+#include "metal/frontend/support/limits.h"
 
 namespace anymps::metal::frontend {
 namespace {
@@ -165,7 +165,7 @@ class InlinedSizes {
       const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
       const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
       size += callee == nullptr || callee->isDeclaration() ? 1 : of(*callee);
-      if (size > kMostInstructions) break;
+      if (size > support::kMostInstructions) break;
     }
     return known_[&function] = size;
   }
@@ -175,8 +175,8 @@ class InlinedSizes {
 };
 
 void check_size(const llvm::Function& entry) {
-  if (InlinedSizes().of(entry) <= kMostInstructions) return;
-  throw std::runtime_error("it has more than " + std::to_string(kMostInstructions) +
+  if (InlinedSizes().of(entry) <= support::kMostInstructions) return;
+  throw std::runtime_error("it has more than " + std::to_string(support::kMostInstructions) +
                            " instructions once the functions that it calls are inlined");
 }
 
@@ -202,8 +202,8 @@ std::vector<std::byte> extract_here(std::span<const std::byte> program, const st
   llvm::Module& module = *read;
   llvm::Function* entry = module.getFunction(name);
   if (entry == nullptr) throw std::runtime_error("there is no such kernel");
-  place = entry->getFnAttribute(kPlaceAttribute).getValueAsString().str();
-  entry->removeFnAttr(kPlaceAttribute);
+  place = entry->getFnAttribute(support::kPlaceAttribute).getValueAsString().str();
+  entry->removeFnAttr(support::kPlaceAttribute);
   keep_needed(module, std::span(&entry, 1));
 
   for (llvm::Function& function : module) {
@@ -219,17 +219,17 @@ std::vector<std::byte> extract_here(std::span<const std::byte> program, const st
   }
   module.setModuleIdentifier(name);
   module.setSourceFileName(name);
-  Passes passes(module);
+  emit::Passes passes(module);
   check_size(*entry);
   passes.inline_calls(module);
   check_size(*entry);  // functions that were given to others by a pointer are known by now
   passes.optimise(module);
-  if (seconds_used() > kMostSeconds) {
-    throw std::runtime_error("it takes longer to optimise than " + std::to_string(static_cast<int>(kMostSeconds)) +
-                             " seconds");
+  if (support::seconds_used() > support::kMostSeconds) {
+    throw std::runtime_error("it takes longer to optimise than " +
+                             std::to_string(static_cast<int>(support::kMostSeconds)) + " seconds");
   }
   check_calls(module);
-  refuse_external_references(module);
+  air::refuse_external_references(module);
   keep_described(module, kFunctionConstants, [](const llvm::GlobalValue&) { return true; });  // that are still there
   say_what_does_not_alias(*entry);
   return bitcode_of(module);
@@ -257,7 +257,7 @@ void extract_part(std::span<const std::byte> program, std::span<const std::strin
                   std::span<Extracted> results) {
   std::vector<std::byte> part;
   try {
-    on_large_stack([&] { part = part_of(program, names); });
+    support::on_large_stack([&] { part = part_of(program, names); });
   } catch (...) {
     results.front().failure = std::current_exception();
     return;
@@ -278,7 +278,7 @@ std::vector<std::byte> extract_kernel(std::span<const std::byte> program, const 
   std::vector<std::byte> air;
   std::string place = "program_source";
   try {
-    on_large_stack([&] { air = extract_here(program, name, place); });
+    support::on_large_stack([&] { air = extract_here(program, name, place); });
   } catch (const std::runtime_error& error) {
     const auto [where, line] = llvm::StringRef(place).split('\n');
     throw CompileError((where + ": error: kernel '" + name + "': " + error.what() + "\n" + line).str());

@@ -8,8 +8,8 @@
 
 namespace anymps::metal::frontend {
 
-// `program` is the bitcode of a module with entries (entries.h). Throws CompileError (source.h) for what a GPU cannot
-// run, and for what takes too much time or memory.
+// `program` is the bitcode of a module with entries (emit/kernel_metadata.h). Throws CompileError (source.h) for what a
+// GPU cannot run, and for what takes too much time or memory.
 std::vector<std::byte> extract_kernel(std::span<const std::byte> program, const std::string& name);
 
 // Of many, on all cores: faster than one after the other, as the program is not read whole for each. Throws what

@@ -9,10 +9,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "gpu/code_version.h"
-#include "gpu/compile_cache.h"
+#include "gpu/cache/compile_cache.h"
+#include "gpu/support/code_version.h"
 #include "metal/frontend/compiler_instance.h"
-#include "metal/frontend/files.h"
+#include "metal/frontend/lex/include_files.h"
 
 namespace anymps::metal::frontend {
 namespace {
@@ -45,18 +45,19 @@ BuiltIn& built_in() {
   return headers;
 }
 
-gpu::Blob cached_headers(const SourceOptions& options) {
-  static const std::string version = gpu::version_of_code(reinterpret_cast<const void*>(&cached_headers));
+gpu::support::Blob cached_headers(const SourceOptions& options) {
+  static const std::string version = gpu::support::version_of_code(reinterpret_cast<const void*>(&cached_headers));
   const std::string identity = identity_of_headers(options);
-  const gpu::CacheKey key(
+  const gpu::cache::CacheKey key(
       {.kind = "metal-headers", .input = {}, .options = identity, .target = "air", .version = version});
-  return gpu::compile_cache().get_or_make(key, [&] { return gpu::Blob::copy_of(precompile_headers(options)); });
+  return gpu::cache::compile_cache().get_or_make(
+      key, [&] { return gpu::support::Blob::copy_of(precompile_headers(options)); });
 }
 
 }  // namespace
 
 std::string identity_of_headers(const SourceOptions& options) {
-  return std::to_string(options.version) + (options.fast_math ? " fast " : " ") + hash_of_headers() + " " +
+  return std::to_string(options.version) + (options.fast_math ? " fast " : " ") + lex::hash_of_headers() + " " +
          clang::getClangFullVersion();
 }
 

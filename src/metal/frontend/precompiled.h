@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/blob.h"
+#include "gpu/support/blob.h"
 #include "metal/frontend/source.h"
 
 namespace anymps::metal::frontend {
@@ -27,7 +27,7 @@ class PrecompiledHeaders {
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
-  gpu::Blob kept_;
+  gpu::support::Blob kept_;
   std::span<const std::byte> bytes_;
 };
 

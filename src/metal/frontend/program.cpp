@@ -5,10 +5,10 @@
 #include <span>
 #include <utility>
 
-#include "gpu/code_version.h"
-#include "gpu/compile_cache.h"
-#include "metal/frontend/files.h"
-#include "metal/frontend/one_kernel.h"
+#include "gpu/cache/compile_cache.h"
+#include "gpu/support/code_version.h"
+#include "metal/frontend/extract_kernel.h"
+#include "metal/frontend/lex/include_files.h"
 
 namespace anymps::metal::frontend {
 namespace {
@@ -20,16 +20,16 @@ std::string key_text_of(const SourceOptions& options) {
   return text;
 }
 
-gpu::Digest digest_of(const std::string& source) {
-  return gpu::Sha256().update(std::as_bytes(std::span(source.data(), source.size()))).finish();
+gpu::support::Digest digest_of(const std::string& source) {
+  return gpu::support::Sha256().update(std::as_bytes(std::span(source.data(), source.size()))).finish();
 }
 
-gpu::Blob cached(const char* kind, const gpu::Digest& source, const std::string& how,
-                 const std::function<gpu::Blob()>& make) {
+gpu::support::Blob cached(const char* kind, const gpu::support::Digest& source, const std::string& how,
+                          const std::function<gpu::support::Blob()>& make) {
   static const std::string version =
-      gpu::version_of_code(reinterpret_cast<const void*>(&key_text_of)) + hash_of_headers();
-  const gpu::CacheKey key({.kind = kind, .input = source, .options = how, .target = "air", .version = version});
-  return gpu::compile_cache().get_or_make(key, make);
+      gpu::support::version_of_code(reinterpret_cast<const void*>(&key_text_of)) + lex::hash_of_headers();
+  const gpu::cache::CacheKey key({.kind = kind, .input = source, .options = how, .target = "air", .version = version});
+  return gpu::cache::compile_cache().get_or_make(key, make);
 }
 
 // In the cache: the names, each ended by a zero, an empty one, the warnings and a zero, then the module.
@@ -74,34 +74,35 @@ Unpacked unpack(std::span<const std::byte> bytes) {
 
 Program::Program(std::string_view source, SourceOptions options)
     : source_(source), digest_(digest_of(source_)), options_(std::move(options)) {
-  const gpu::Blob blob = compiled();
+  const gpu::support::Blob blob = compiled();
   Unpacked unpacked = unpack(blob.bytes());
   kernels_ = std::move(unpacked.kernels);
   warnings_ = std::move(unpacked.warnings);
   if (!options_.folders.empty()) kept_ = blob;
 }
 
-gpu::Blob Program::compiled() const {
+gpu::support::Blob Program::compiled() const {
   if (kept_) return *kept_;
   const auto make = [&] {
     const std::string packed = pack(compile_source(source_, options_));
-    return gpu::Blob::copy_of(std::as_bytes(std::span(packed.data(), packed.size())));
+    return gpu::support::Blob::copy_of(std::as_bytes(std::span(packed.data(), packed.size())));
   };
   return options_.folders.empty() ? cached("metal-program", digest_, key_text_of(options_), make) : make();
 }
 
 std::vector<std::byte> Program::air_of(const std::string& kernel) const {
   const auto make = [&] {
-    const gpu::Blob program = compiled();
-    return gpu::Blob::copy_of(extract_kernel(unpack(program.bytes()).module, kernel));
+    const gpu::support::Blob program = compiled();
+    return gpu::support::Blob::copy_of(extract_kernel(unpack(program.bytes()).module, kernel));
   };
-  const gpu::Blob air = kept_ ? make() : cached("metal-kernel", digest_, key_text_of(options_) + "\n" + kernel, make);
+  const gpu::support::Blob air =
+      kept_ ? make() : cached("metal-kernel", digest_, key_text_of(options_) + "\n" + kernel, make);
   return {air.bytes().begin(), air.bytes().end()};
 }
 
 std::vector<std::vector<std::byte>> Program::air_of(std::span<const std::string> kernels) const {
   if (kernels.size() == 1) return std::vector<std::vector<std::byte>>(1, air_of(kernels[0]));
-  const gpu::Blob program = compiled();
+  const gpu::support::Blob program = compiled();
   return extract_kernels(unpack(program.bytes()).module, kernels);
 }
 

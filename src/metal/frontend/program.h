@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/blob.h"
-#include "gpu/sha256.h"
+#include "gpu/support/blob.h"
+#include "gpu/support/sha256.h"
 #include "metal/frontend/source.h"
 
 namespace anymps::metal::frontend {
@@ -29,12 +29,12 @@ class Program {
   std::vector<std::vector<std::byte>> air_of(std::span<const std::string> kernels) const;
 
  private:
-  gpu::Blob compiled() const;
+  gpu::support::Blob compiled() const;
 
   std::string source_;
-  gpu::Digest digest_;  // of the source: each kernel's name in the cache has it
+  gpu::support::Digest digest_;  // of the source: each kernel's name in the cache has it
   SourceOptions options_;
-  std::optional<gpu::Blob> kept_;  // where folders are included from, whose files may change
+  std::optional<gpu::support::Blob> kept_;  // where folders are included from, whose files may change
   std::vector<std::string> kernels_;
   std::string warnings_;
 };

@@ -17,23 +17,24 @@
 #include <optional>
 
 #include "metal/frontend/compiler_instance.h"
-#include "metal/frontend/conform.h"
-#include "metal/frontend/contract.h"
-#include "metal/frontend/entries.h"
-#include "metal/frontend/gate.h"
-#include "metal/frontend/kernels.h"
-#include "metal/frontend/large_stack.h"
-#include "metal/frontend/limits.h"
-#include "metal/frontend/passes.h"
+#include "metal/frontend/emit/kernel_metadata.h"
+#include "metal/frontend/emit/metal_semantics.h"
+#include "metal/frontend/emit/passes.h"
+#include "metal/frontend/lex/source_text.h"
 #include "metal/frontend/precompiled.h"
-#include "metal/frontend/refusals.h"
+#include "metal/frontend/sema/deferred_consumer.h"
+#include "metal/frontend/sema/fp_contract.h"
+#include "metal/frontend/sema/kernel_declarations.h"
+#include "metal/frontend/sema/refusals.h"
+#include "metal/frontend/support/large_stack.h"
+#include "metal/frontend/support/limits.h"
 
 namespace anymps::metal::frontend {
 namespace {
 
 class CodeAction final : public clang::ASTFrontendAction {
  public:
-  CodeAction(llvm::LLVMContext& context, const ModuleVersion& version, Conditionals conditionals)
+  CodeAction(llvm::LLVMContext& context, const emit::ModuleVersion& version, Conditionals conditionals)
       : context_(context), version_(version), conditionals_(conditionals) {}
 
   std::unique_ptr<llvm::Module> module;
@@ -45,10 +46,12 @@ class CodeAction final : public clang::ASTFrontendAction {
     generator_ = clang::CreateLLVMCodeGen(compiler.getDiagnostics(), file, &compiler.getVirtualFileSystem(),
                                           compiler.getHeaderSearchOpts(), compiler.getPreprocessorOpts(),
                                           compiler.getCodeGenOpts(), context_);
-    return std::make_unique<Gate>(std::unique_ptr<clang::ASTConsumer>(generator_), [this](clang::ASTContext& context) {
-      if (!context.getDiagnostics().hasErrorOccurred()) calls_ = refuse_declarations(context);
-      return !context.getDiagnostics().hasErrorOccurred();
-    });
+    return std::make_unique<sema::Gate>(std::unique_ptr<clang::ASTConsumer>(generator_),
+                                        [this](clang::ASTContext& context) {
+                                          if (!context.getDiagnostics().hasErrorOccurred())
+                                            calls_ = sema::refuse_declarations(context);
+                                          return !context.getDiagnostics().hasErrorOccurred();
+                                        });
   }
 
   void ExecuteAction() override {
@@ -57,23 +60,23 @@ class CodeAction final : public clang::ASTFrontendAction {
     clang::ASTContext& context = compiler.getASTContext();
     if (compiler.getDiagnostics().hasErrorOccurred() || generator_->GetModule() == nullptr) return;
     llvm::Module& made = *generator_->GetModule();
-    const Declarations declarations = read_declarations(*generator_, context, made);
-    refuse_undefined(*generator_, context, made, calls_);
+    const sema::Declarations declarations = sema::read_declarations(*generator_, context, made);
+    sema::refuse_undefined(*generator_, context, made, calls_);
     if (compiler.getDiagnostics().hasErrorOccurred()) return;
-    if (!version_.fast_math) contract_vectors(*generator_);
+    if (!version_.fast_math) sema::contract_vectors(*generator_);
     module.reset(generator_->ReleaseModule());
-    conform(*module);
-    add_entries(*module, declarations, version_);
-    for (const KernelDeclaration& kernel : declarations.kernels) {
+    emit::conform(*module);
+    emit::add_entries(*module, declarations, version_);
+    for (const sema::KernelDeclaration& kernel : declarations.kernels) {
       kernels.insert(kernels.end(), kernel.names.begin(), kernel.names.end());
     }
   }
 
   llvm::LLVMContext& context_;
-  const ModuleVersion version_;
+  const emit::ModuleVersion version_;
   const Conditionals conditionals_;
   clang::CodeGenerator* generator_ = nullptr;  // the instance owns it
-  Calls calls_;
+  sema::Calls calls_;
 };
 
 // Where Clang refused to choose between two objects, which it may not when they are taken by value.
@@ -101,7 +104,7 @@ CompiledSource compile_with(llvm::StringRef source, const SourceOptions& options
   if (llvm::verifyModule(*action.module, &stream)) {
     throw std::logic_error("the compiler made a module that is not valid: " + out);
   }
-  Passes(*action.module).promote(*action.module);
+  emit::Passes(*action.module).promote(*action.module);
   llvm::WriteBitcodeToFile(*action.module, stream);
   stream.flush();
   const auto* begin = reinterpret_cast<const std::byte*>(out.data());
@@ -126,11 +129,11 @@ CompiledSource compile_here(llvm::StringRef source, const SourceOptions& options
 }  // namespace
 
 CompiledSource compile_source(std::string_view source, const SourceOptions& options) {
-  if (const std::string refused = refused_text(source); !refused.empty()) {
+  if (const std::string refused = lex::refused_text(source); !refused.empty()) {
     throw CompileError(options.name + refused + "\n");
   }
   CompiledSource compiled;
-  on_large_stack([&] { compiled = compile_here({source.data(), source.size()}, options); });
+  support::on_large_stack([&] { compiled = compile_here({source.data(), source.size()}, options); });
   return compiled;
 }
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-#include "gpu/round_up.h"
+#include "gpu/support/round_up.h"
 
 namespace anymps::metal::interpret {
 namespace {
@@ -285,7 +285,7 @@ Step store_value(From from, const ModuleMemory& memory) {
 
 Step variable(const llvm::AllocaInst& instruction, const Operand& to, const ModuleMemory& memory, OwnMemory& own) {
   if (instruction.isArrayAllocation()) return nullptr;
-  own.used = gpu::round_up(own.used, instruction.getAlign().value());
+  own.used = gpu::support::round_up(own.used, instruction.getAlign().value());
   const std::size_t offset = own.used;
   own.used += memory.size_of(instruction.getAllocatedType());
   return [to, offset, own_bytes = own.own_bytes](const Lanes& lanes) {

@@ -7,12 +7,11 @@
 #include <algorithm>
 #include <mutex>
 
-#include "metal/engine/compiler.h"
-#include "metal/engine/flush_denormals.h"
-#include "metal/engine/watched_run.h"
 #include "metal/interpret/machine.h"
 #include "metal/interpret/memory.h"
 #include "metal/interpret/translate.h"
+#include "metal/runtime/flush_denormals.h"
+#include "metal/runtime/watched_run.h"
 
 namespace anymps::metal::interpret {
 namespace {
@@ -22,68 +21,68 @@ constexpr unsigned kMostThreads = 1024;
 constexpr std::uint32_t rounds(std::uint32_t threads, std::uint32_t size) {
   return threads / size + (threads % size != 0 ? 1 : 0);
 }
-constexpr std::uint32_t volume(const Size& size) { return size[0] * size[1] * size[2]; }
+constexpr std::uint32_t volume(const pipeline::Size& size) { return size[0] * size[1] * size[2]; }
 
 // Where a thread is. Threads of a threadgroup are counted along x, then y, then z.
 struct Place {
-  Size grid;    // threads
-  Size full;    // threads of a threadgroup that is not at the edge
-  Size group;   // the position of this one
-  Size size;    // its threads
-  Size groups;  // how many there are
+  pipeline::Size grid;    // threads
+  pipeline::Size full;    // threads of a threadgroup that is not at the edge
+  pipeline::Size group;   // the position of this one
+  pipeline::Size size;    // its threads
+  pipeline::Size groups;  // how many there are
   std::uint32_t index = 0;
 
-  Size value(ArgumentKind kind) const {
-    const Size within{index % size[0], index / size[0] % size[1], index / size[0] / size[1]};
+  pipeline::Size value(air::ArgumentKind kind) const {
+    const pipeline::Size within{index % size[0], index / size[0] % size[1], index / size[0] / size[1]};
     switch (kind) {
-      case ArgumentKind::kThreadPositionInGrid:
+      case air::ArgumentKind::kThreadPositionInGrid:
         return {group[0] * full[0] + within[0], group[1] * full[1] + within[1], group[2] * full[2] + within[2]};
-      case ArgumentKind::kThreadPositionInThreadgroup:
+      case air::ArgumentKind::kThreadPositionInThreadgroup:
         return within;
-      case ArgumentKind::kThreadgroupPositionInGrid:
+      case air::ArgumentKind::kThreadgroupPositionInGrid:
         return group;
-      case ArgumentKind::kThreadsPerGrid:
+      case air::ArgumentKind::kThreadsPerGrid:
         return grid;
-      case ArgumentKind::kThreadsPerThreadgroup:
+      case air::ArgumentKind::kThreadsPerThreadgroup:
         return size;
-      case ArgumentKind::kThreadgroupsPerGrid:
+      case air::ArgumentKind::kThreadgroupsPerGrid:
         return groups;
-      case ArgumentKind::kDispatchThreadsPerThreadgroup:
+      case air::ArgumentKind::kDispatchThreadsPerThreadgroup:
         return full;
-      case ArgumentKind::kThreadIndexInThreadgroup:
+      case air::ArgumentKind::kThreadIndexInThreadgroup:
         return {index};
-      case ArgumentKind::kThreadIndexInSimdgroup:
+      case air::ArgumentKind::kThreadIndexInSimdgroup:
         return {index % kLanes};
-      case ArgumentKind::kThreadIndexInQuadgroup:
+      case air::ArgumentKind::kThreadIndexInQuadgroup:
         return {index % kQuad};
-      case ArgumentKind::kSimdgroupIndexInThreadgroup:
+      case air::ArgumentKind::kSimdgroupIndexInThreadgroup:
         return {index / kLanes};
-      case ArgumentKind::kQuadgroupIndexInThreadgroup:
+      case air::ArgumentKind::kQuadgroupIndexInThreadgroup:
         return {index / kQuad};
-      case ArgumentKind::kThreadsPerSimdgroup:
+      case air::ArgumentKind::kThreadsPerSimdgroup:
         return {kLanes};
-      case ArgumentKind::kSimdgroupsPerThreadgroup:
+      case air::ArgumentKind::kSimdgroupsPerThreadgroup:
         return {rounds(volume(size), kLanes)};
-      case ArgumentKind::kQuadgroupsPerThreadgroup:
+      case air::ArgumentKind::kQuadgroupsPerThreadgroup:
         return {rounds(volume(size), kQuad)};
-      case ArgumentKind::kDispatchSimdgroupsPerThreadgroup:
+      case air::ArgumentKind::kDispatchSimdgroupsPerThreadgroup:
         return {rounds(volume(full), kLanes)};
-      case ArgumentKind::kDispatchQuadgroupsPerThreadgroup:
+      case air::ArgumentKind::kDispatchQuadgroupsPerThreadgroup:
         return {rounds(volume(full), kQuad)};
-      case ArgumentKind::kBuffer:
-      case ArgumentKind::kIndirectBuffer:
-      case ArgumentKind::kThreadgroupBuffer:
+      case air::ArgumentKind::kBuffer:
+      case air::ArgumentKind::kIndirectBuffer:
+      case air::ArgumentKind::kThreadgroupBuffer:
         break;
     }
     return {};
   }
 };
 
-class InterpretedPipeline final : public Pipeline {
+class InterpretedPipeline final : public pipeline::Pipeline {
  public:
-  InterpretedPipeline(const FunctionEntry& function, const lower::ConstantValues& constants)
-      : module_(read_module(context_, function.bitcode, function.name)),
-        signature_(read_signature(*module_, function.name)),
+  InterpretedPipeline(const library::FunctionEntry& function, const abi::ConstantValues& constants)
+      : module_(air::read_module(context_, function.bitcode, function.name)),
+        signature_(air::read_signature(*module_, function.name)),
         memory_(*module_, signature_, constants),
         translator_(memory_),
         kernel_(translator_.function(*module_->getFunction(function.name))) {
@@ -91,15 +90,15 @@ class InterpretedPipeline final : public Pipeline {
     run_initialisers();
   }
 
-  const Signature& signature() const override { return signature_; }
-  lower::Route route() const override { return lower::Route::kCoroutines; }  // threads can meet
+  const air::Signature& signature() const override { return signature_; }
+  abi::Route route() const override { return abi::Route::kCoroutines; }  // threads can wait for one another
 
-  void launch(const Launch& launch, Size threads, Size group) override {
+  void launch(const pipeline::Launch& launch, pipeline::Size threads, pipeline::Size group) override {
     check_launch(threads, group);
     // The threadgroup's memory is there once.
     const std::lock_guard lock(mutex_);
-    const engine::FlushDenormals flush(signature_.denorms_disabled);
-    const engine::WatchedRun watched;
+    const runtime::FlushDenormals flush(signature_.denorms_disabled);
+    const runtime::WatchedRun watched;
     threadgroup_arguments_.clear();
     for (const std::size_t bytes : launch.threadgroup_bytes) threadgroup_arguments_.emplace_back(bytes);
     Place place{.grid = threads, .full = group, .group = {}, .size = {}, .groups = {}, .index = 0};
@@ -128,7 +127,7 @@ class InterpretedPipeline final : public Pipeline {
     }
   }
 
-  void run(const Launch& launch, Place& place) {
+  void run(const pipeline::Launch& launch, Place& place) {
     memory_.begin_threadgroup();
     for (const AlignedBytes& bytes : threadgroup_arguments_) std::fill_n(bytes.data(), bytes.size(), kStale);
     const std::uint32_t threads = volume(place.size);
@@ -140,28 +139,29 @@ class InterpretedPipeline final : public Pipeline {
       const Lanes lanes = simdgroup.arguments();
       lanes.each([&](unsigned lane) {
         place.index = first + lane;
-        for (const Argument& argument : signature_.arguments) give(lanes, lane, argument, launch, place);
+        for (const air::Argument& argument : signature_.arguments) give(lanes, lane, argument, launch, place);
       });
     }
     run_threadgroup(kernel_.name, simdgroups_);
   }
 
-  void give(const Lanes& lanes, unsigned lane, const Argument& argument, const Launch& launch, const Place& place) {
+  void give(const Lanes& lanes, unsigned lane, const air::Argument& argument, const pipeline::Launch& launch,
+            const Place& place) {
     const Operand& parameter = kernel_.parameters[argument.parameter];
-    if (is_bound(argument.kind)) {
-      const void* pointer = argument.kind == ArgumentKind::kThreadgroupBuffer
+    if (air::is_bound(argument.kind)) {
+      const void* pointer = argument.kind == air::ArgumentKind::kThreadgroupBuffer
                                 ? threadgroup_arguments_[argument.binding].data()
                                 : launch.buffers[argument.binding];
       lanes.set_bits(parameter, lane, 0, reinterpret_cast<std::uintptr_t>(pointer));
       return;
     }
-    const Size value = place.value(argument.kind);
+    const pipeline::Size value = place.value(argument.kind);
     for (unsigned i = 0; i < parameter.shape.count; ++i) lanes.set_bits(parameter, lane, i, value[i]);
   }
 
   llvm::LLVMContext context_;
   const std::unique_ptr<llvm::Module> module_;
-  const Signature signature_;
+  const air::Signature signature_;
   ModuleMemory memory_;
   Translator translator_;
   const Function& kernel_;
@@ -172,7 +172,8 @@ class InterpretedPipeline final : public Pipeline {
 
 }  // namespace
 
-std::shared_ptr<Pipeline> make_interpreter(const FunctionEntry& function, const lower::ConstantValues& constants) {
+std::shared_ptr<pipeline::Pipeline> make_interpreter(const library::FunctionEntry& function,
+                                                     const abi::ConstantValues& constants) {
   return std::make_shared<InterpretedPipeline>(function, constants);
 }
 

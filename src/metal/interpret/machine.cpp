@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "metal/engine/compiler.h"
-#include "metal/engine/kernel_guard.h"
 #include "metal/interpret/memory.h"
+#include "metal/pipeline/kernel_error.h"
+#include "metal/runtime/kernel_guard.h"
 
 namespace anymps::metal::interpret {
 namespace {
@@ -34,7 +34,8 @@ Lanes Simdgroup::arguments() {
 }
 
 void Simdgroup::enter(const Function& function, Mask lanes) {
-  if (depth_ == kDeepest) throw engine::KernelError(frames_.front()->function->name + ": it calls itself without end");
+  if (depth_ == kDeepest)
+    throw pipeline::KernelError(frames_.front()->function->name + ": it calls itself without end");
   if (depth_ == frames_.size()) frames_.push_back(std::make_unique<Frame>());
   Frame& frame = *frames_[depth_++];
   frame.function = &function;
@@ -106,7 +107,7 @@ void Simdgroup::leave_block(Frame& frame) {
   const Lanes lanes{.registers = frame.registers.get(), .active = frame.running};
   frame.running = 0;
   if (block.end == Block::End::kUnreachable) {
-    throw engine::KernelError(frames_.front()->function->name + ": a thread comes to where none should");
+    throw pipeline::KernelError(frames_.front()->function->name + ": a thread comes to where none should");
   }
   if (block.end == Block::End::kReturn) {
     if (block.value.shape.count != 0 && depth_ > 1) {
@@ -143,7 +144,7 @@ void Simdgroup::leave_block(Frame& frame) {
 void run_threadgroup(const std::string& kernel, std::vector<Simdgroup>& simdgroups) {
   std::vector<Simdgroup::State> states(simdgroups.size(), Simdgroup::State::kRunning);
   for (bool ended = false; !ended;) {
-    engine::throw_if_stopped(kernel);
+    runtime::throw_if_stopped(kernel);
     bool waiting = true;
     ended = true;
     for (std::size_t i = 0; i < simdgroups.size(); ++i) {

@@ -49,7 +49,7 @@ class Simdgroup {
 
 // Runs all until they end. A barrier opens when every simdgroup that has not ended is at one. Lanes that do not take
 // part in their simdgroup's barrier count as having come with it: Metal wants all threads there, or none. Throws
-// engine::KernelError, also where an engine::WatchedRun is to end.
+// pipeline::KernelError, also where an runtime::WatchedRun is to end.
 void run_threadgroup(const std::string& kernel, std::vector<Simdgroup>& simdgroups);
 
 }  // namespace anymps::metal::interpret

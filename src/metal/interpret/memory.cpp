@@ -12,7 +12,7 @@
 #include <new>
 
 #include "metal/air/signature.h"
-#include "metal/engine/compiler.h"
+#include "metal/pipeline/kernel_error.h"
 
 namespace anymps::metal::interpret {
 namespace {
@@ -41,8 +41,8 @@ AlignedBytes::AlignedBytes(std::size_t size)
 
 void AlignedBytes::Free::operator()(std::byte* bytes) const { ::operator delete(bytes, kVectorAlignment); }
 
-ModuleMemory::ModuleMemory(const llvm::Module& module, const Signature& signature,
-                           const lower::ConstantValues& constants)
+ModuleMemory::ModuleMemory(const llvm::Module& module, const air::Signature& signature,
+                           const abi::ConstantValues& constants)
     : layout_(module.getDataLayout()), kernel_(signature.kernel) {
   for (const llvm::GlobalVariable& global : module.globals()) {
     if (global.getName().starts_with("llvm.")) continue;
@@ -52,12 +52,12 @@ ModuleMemory::ModuleMemory(const llvm::Module& module, const Signature& signatur
   for (const auto& [global, bytes] : globals_) {
     if (!global->hasInitializer()) refuse("nothing says what " + global->getName().str() + " holds");
     write(*global->getInitializer(), bytes.data());
-    if (global->getAddressSpace() != kThreadgroupSpace) continue;
+    if (global->getAddressSpace() != air::kThreadgroupSpace) continue;
     AlignedBytes initial(bytes.size());
     std::copy_n(bytes.data(), bytes.size(), initial.data());
     threadgroup_.emplace_back(bytes.data(), std::move(initial));
   }
-  for (const FunctionConstant& constant : signature.constants) {
+  for (const air::FunctionConstant& constant : signature.constants) {
     const auto given = constants.find(constant.id);
     const AlignedBytes& bytes = globals_.at(module.getNamedGlobal(constant.global));
     const std::uint64_t value = given == constants.end() ? 0 : given->second;
@@ -66,7 +66,7 @@ ModuleMemory::ModuleMemory(const llvm::Module& module, const Signature& signatur
   }
 }
 
-void ModuleMemory::refuse(const std::string& why) const { throw engine::KernelError(kernel_ + ": " + why); }
+void ModuleMemory::refuse(const std::string& why) const { throw pipeline::KernelError(kernel_ + ": " + why); }
 
 Shape ModuleMemory::shape_of(const llvm::Type* type) const {
   if (type->isVoidTy()) return {};

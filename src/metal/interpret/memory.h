@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "metal/abi/constant_values.h"
 #include "metal/interpret/lanes.h"
-#include "metal/lower/specialise.h"
 
 namespace llvm {
 class Constant;
@@ -19,7 +19,7 @@ class Module;
 class Type;
 }  // namespace llvm
 
-namespace anymps::metal {
+namespace anymps::metal::air {
 struct Signature;
 }
 
@@ -45,8 +45,8 @@ class AlignedBytes {
 
 class ModuleMemory {
  public:
-  // Lays out all globals. Throws engine::KernelError.
-  ModuleMemory(const llvm::Module& module, const Signature& signature, const lower::ConstantValues& constants);
+  // Lays out all globals. Throws pipeline::KernelError.
+  ModuleMemory(const llvm::Module& module, const air::Signature& signature, const abi::ConstantValues& constants);
 
   Shape shape_of(const llvm::Type* type) const;
   // Bytes that live as long as this.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "gpu/float16.h"
+#include "gpu/support/float16.h"
 
 namespace anymps::metal::interpret {
 namespace {
@@ -39,7 +39,7 @@ std::uint64_t with_sticky_bit(std::uint64_t magnitude, unsigned keep, unsigned& 
 double read_real(Kind kind, const std::byte* from) {
   switch (kind) {
     case Kind::kHalf:
-      return static_cast<float>(read<gpu::float16>(from));
+      return static_cast<float>(read<gpu::support::float16>(from));
     case Kind::kBfloat:
       return std::bit_cast<float>(static_cast<std::uint32_t>(read<std::uint16_t>(from)) << 16);
     default:
@@ -50,7 +50,7 @@ double read_real(Kind kind, const std::byte* from) {
 void write_real(Kind kind, std::byte* to, double value) {
   switch (kind) {
     case Kind::kHalf:
-      return write(to, static_cast<gpu::float16>(value));
+      return write(to, static_cast<gpu::support::float16>(value));
     case Kind::kBfloat:
       return write(to, bfloat_of(static_cast<float>(value)));
     default:

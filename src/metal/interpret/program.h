@@ -4,8 +4,8 @@
 // enter; of those the earliest runs, with all lanes that stand there. Blocks are ordered such that one comes after all
 // that lead to it and after the whole of a loop that it lies behind; so lanes wait for all that may still join them.
 // Lanes that go around a loop stand at a position of their own behind the loop's last block: nobody begins the next
-// round before the others are through with this one. AIR does not keep where a loop ended in the source: a block from
-// which no way leads back into the loop lies behind it, also one that some enter in the middle of a round.
+// iteration before the others are through with this one. AIR does not keep where a loop ended in the source: a block
+// from which no way leads back into the loop lies behind it, also one that some enter in the middle of an iteration.
 #pragma once
 
 #include <cstdint>

@@ -68,7 +68,7 @@ Combine combine_of(std::string_view operation, bool real, bool is_signed) {
   return nullptr;
 }
 
-// By halves: lane 0 meets lane 16, then lane 8, and so on. Metal does not say in which order.
+// By halves: lane 0 is combined with lane 16, then lane 8, and so on. Metal does not say in which order.
 Step reduction(Combine combine, Group group, const Operand& to, const Operand& x) {
   return [=](const Lanes& lanes) {
     for (unsigned element = 0; element < to.shape.count; ++element) {

@@ -18,7 +18,7 @@ class Translator {
  public:
   explicit Translator(ModuleMemory& memory) : memory_(memory) {}
 
-  // Translates, or finds it translated. Throws engine::KernelError for what is not known. Lives as long as this.
+  // Translates, or finds it translated. Throws pipeline::KernelError for what is not known. Lives as long as this.
   const Function& function(const llvm::Function& function);
 
  private:

@@ -7,7 +7,7 @@
 
 #include "metal/library/metallib_format.h"
 
-namespace anymps::metal {
+namespace anymps::metal::library {
 namespace {
 
 constexpr std::string_view kMagic = "MTLB";
@@ -266,4 +266,4 @@ const FunctionEntry* Metallib::find(std::string_view name) const {
   return found == by_name_.end() ? nullptr : &functions_[found->second];
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::library

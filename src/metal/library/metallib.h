@@ -20,7 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace anymps::metal {
+namespace anymps::metal::library {
 
 struct MetallibError : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -81,4 +81,4 @@ class Metallib {
   std::unordered_map<std::string_view, std::size_t> by_name_;
 };
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::library

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <string_view>
 
-namespace anymps::metal {
+namespace anymps::metal::library {
 
 inline constexpr std::uint64_t kMetallibHeaderBytes = 88;
 inline constexpr std::uint64_t kFunctionCountBytes = 4;
 inline constexpr std::string_view kEndTag = "ENDT";
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::library

@@ -4,10 +4,10 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "gpu/sha256.h"
+#include "gpu/support/sha256.h"
 #include "metal/library/metallib_format.h"
 
-namespace anymps::metal {
+namespace anymps::metal::library {
 namespace {
 
 constexpr std::uint16_t kMacOs = 0x8001;  // the highest bit: a Mac, not one of its relatives
@@ -56,7 +56,7 @@ ByteWriter entry_of(const FunctionEntry& function, std::uint64_t metadata_offset
   ByteWriter tags;
   tags.tag("NAME", ByteWriter().text(function.name).number(std::uint8_t{0}));
   tags.tag("TYPE", ByteWriter().number(static_cast<std::uint8_t>(function.type)));
-  tags.tag("HASH", ByteWriter().append(gpu::Sha256().update(function.bitcode).finish()));
+  tags.tag("HASH", ByteWriter().append(gpu::support::Sha256().update(function.bitcode).finish()));
   tags.tag("MDSZ", ByteWriter().number(std::uint64_t{function.bitcode.size()}));
   tags.tag("OFFT", ByteWriter().number(metadata_offset).number(metadata_offset).number(bitcode_offset));
   tags.tag("VERS", ByteWriter()
@@ -104,4 +104,4 @@ std::vector<std::byte> write_metallib(std::span<const FunctionEntry> functions, 
   return file.take();
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::library

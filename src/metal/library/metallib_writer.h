@@ -9,7 +9,7 @@
 
 #include "metal/library/metallib.h"
 
-namespace anymps::metal {
+namespace anymps::metal::library {
 
 // For which macOS, and in which minor version of format 2. Apple's compiler writes 7 with AIR 2.6 for macOS 14, and 9
 // with AIR 2.8 for macOS 26.
@@ -23,4 +23,4 @@ struct LibraryTarget {
 // names that the container cannot hold: empty, with a zero in them, too long, or twice the same.
 std::vector<std::byte> write_metallib(std::span<const FunctionEntry> functions, const LibraryTarget& target = {});
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::library

@@ -10,9 +10,9 @@
 
 #include <array>
 
-#include "metal/engine/host_target.h"
-#include "metal/lower/adopt.h"
 #include "metal/lower/optimiser.h"
+#include "metal/lower/transform/normalise_attributes.h"
+#include "metal/support/host_target.h"
 
 namespace anymps::metal::lint {
 namespace {
@@ -41,14 +41,14 @@ std::set<unsigned> loaded_parameters(const llvm::Function& kernel) {
 
 }  // namespace
 
-Lints lint_kernel(const FunctionEntry& function) {
+Lints lint_kernel(const library::FunctionEntry& function) {
   llvm::LLVMContext context;
-  const auto module = read_module(context, function.bitcode, function.name);
-  const Signature signature = read_signature(*module, function.name);
+  const auto module = air::read_module(context, function.bitcode, function.name);
+  const air::Signature signature = air::read_signature(*module, function.name);
   llvm::Function* kernel = module->getFunction(function.name);
-  const auto target = llvm::cantFail(engine::host_target().createTargetMachine());
-  lower::adopt_functions(*module, kernel);
-  lower::keep_threadgroup_variables(*module);
+  const auto target = llvm::cantFail(support::host_target().createTargetMachine());
+  lower::transform::normalise_attributes(*module, kernel);
+  lower::transform::keep_threadgroup_variables(*module);
   lower::Optimiser(*target, true).flatten(*module);
   Lints lints{.findings = {}, .loaded = loaded_parameters(*kernel)};
   for (const Lint lint : kLints) lint({*kernel, signature}, lints.findings);

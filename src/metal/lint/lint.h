@@ -34,7 +34,7 @@ struct Finding {
 // A kernel with all that it calls inlined, and what it asks for.
 struct Kernel {
   llvm::Function& function;
-  const Signature& signature;
+  const air::Signature& signature;
 };
 
 // A device buffer is written where thread_position_in_grid says, and nothing compares that with a bound: a launch of
@@ -51,6 +51,6 @@ struct Lints {
 };
 
 // Throws AirError for a module that cannot be read.
-Lints lint_kernel(const FunctionEntry& function);
+Lints lint_kernel(const library::FunctionEntry& function);
 
 }  // namespace anymps::metal::lint

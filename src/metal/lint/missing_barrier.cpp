@@ -16,9 +16,9 @@
 
 #include "metal/lint/lint.h"
 #include "metal/lint/thread_values.h"
-#include "metal/lower/bodies.h"
-#include "metal/lower/dispatch.h"
-#include "metal/lower/specialise.h"
+#include "metal/lower/builtins/builtin_lowering.h"
+#include "metal/lower/transform/threadgroup_variables.h"
+#include "metal/lower/workgroup/coroutines.h"
 
 namespace anymps::metal::lint {
 namespace {
@@ -33,10 +33,10 @@ struct Access {
 };
 
 bool is_barrier(const llvm::Instruction& instruction) {
-  const llvm::CallInst* call = lower::meeting(instruction);
+  const llvm::CallInst* call = lower::builtins::cooperative_call(instruction);
   if (call == nullptr) return false;
   // What simdgroups do together orders them, and who reads what behind it is not looked into.
-  if (!lower::is_threadgroup_barrier(call->getCalledFunction()->getName())) return true;
+  if (!lower::builtins::is_threadgroup_barrier(call->getCalledFunction()->getName())) return true;
   // With mem_none it orders nothing.
   const auto* flags = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0));
   return flags == nullptr || !flags->isZero();
@@ -85,7 +85,7 @@ class Finder {
       address = element->getPointerOperand();
     }
     const bool known = llvm::isa<llvm::GlobalVariable, llvm::Argument>(address);
-    if (!known || address->getType()->getPointerAddressSpace() != kThreadgroupSpace) return false;
+    if (!known || address->getType()->getPointerAddressSpace() != air::kThreadgroupSpace) return false;
     access.object = address;
     return true;
   }
@@ -163,9 +163,9 @@ class Finder {
   void consider(const Access& store, const Access& load) {
     if (!reads_of_another(store, load) || is_own(load)) return;
     const std::string name = name_of(*store.object);
-    const std::string place = lower::place_of(*load.instruction);
+    const std::string place = lower::workgroup::place_of(*load.instruction);
     if (!told_.insert({store.object, place}).second) return;
-    const std::string written = lower::place_of(*store.instruction);
+    const std::string written = lower::workgroup::place_of(*store.instruction);
     findings_.push_back({kMissingBarrier, Severity::kError, name, place,
                          name + " in threadgroup memory is read where another thread writes" +
                              (written.empty() ? "" : " (at " + written + ")") +
@@ -219,7 +219,8 @@ class Finder {
   }
 
   std::string name_of(const llvm::Value& object) const {
-    if (const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(&object)) return lower::plain_name(*variable);
+    if (const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(&object))
+      return lower::transform::plain_name(*variable);
     return kernel_.signature.arguments[llvm::cast<llvm::Argument>(object).getArgNo()].name;
   }
 

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "metal/engine/meeting.h"
+#include "metal/abi/cooperative_op.h"
 
 namespace anymps::metal::lint {
 namespace {
@@ -16,15 +16,15 @@ using namespace llvm::PatternMatch;  // NOLINT(google-build-using-namespace): ho
 
 constexpr unsigned kDeepest = 32;
 
-bool is_of_thread(ArgumentKind kind) {
+bool is_of_thread(air::ArgumentKind kind) {
   switch (kind) {
-    case ArgumentKind::kThreadPositionInGrid:
-    case ArgumentKind::kThreadPositionInThreadgroup:
-    case ArgumentKind::kThreadIndexInThreadgroup:
-    case ArgumentKind::kThreadIndexInSimdgroup:
-    case ArgumentKind::kThreadIndexInQuadgroup:
-    case ArgumentKind::kSimdgroupIndexInThreadgroup:
-    case ArgumentKind::kQuadgroupIndexInThreadgroup:
+    case air::ArgumentKind::kThreadPositionInGrid:
+    case air::ArgumentKind::kThreadPositionInThreadgroup:
+    case air::ArgumentKind::kThreadIndexInThreadgroup:
+    case air::ArgumentKind::kThreadIndexInSimdgroup:
+    case air::ArgumentKind::kThreadIndexInQuadgroup:
+    case air::ArgumentKind::kSimdgroupIndexInThreadgroup:
+    case air::ArgumentKind::kQuadgroupIndexInThreadgroup:
       return true;
     default:
       return false;
@@ -45,7 +45,7 @@ Form single(const Symbol& symbol) {
 // The thread's index in its threadgroup.
 Form index_in_threadgroup() {
   Form form = single(kLane);
-  form.terms[kSimdgroup] = engine::kLanes;
+  form.terms[kSimdgroup] = abi::kLanes;
   return form;
 }
 
@@ -76,33 +76,33 @@ Form substituted(const Form& form, const Equalities& equalities) {
 }
 
 ThreadValues::ThreadValues(const Kernel& kernel) : kernel_(kernel), dominators_(kernel.function) {
-  for (const Argument& argument : kernel.signature.arguments) {
-    const bool position = argument.kind == ArgumentKind::kThreadPositionInThreadgroup ||
-                          argument.kind == ArgumentKind::kThreadPositionInGrid;
+  for (const air::Argument& argument : kernel.signature.arguments) {
+    const bool position = argument.kind == air::ArgumentKind::kThreadPositionInThreadgroup ||
+                          argument.kind == air::ArgumentKind::kThreadPositionInGrid;
     if (position && axes_of(kernel.function.getArg(argument.parameter)->getType()) > 1) several_axes_ = true;
   }
 }
 
 std::int64_t ThreadValues::most(const Symbol& symbol) const {
-  if (symbol == kLane) return engine::kLanes - 1;
-  const std::int64_t threads = kernel_.signature.max_total_threads.value_or(engine::kMostThreads);
-  return symbol == kSimdgroup ? (threads - 1) / static_cast<std::int64_t>(engine::kLanes) : threads - 1;
+  if (symbol == kLane) return abi::kLanes - 1;
+  const std::int64_t threads = kernel_.signature.max_total_threads.value_or(abi::kMostThreads);
+  return symbol == kSimdgroup ? (threads - 1) / static_cast<std::int64_t>(abi::kLanes) : threads - 1;
 }
 
 std::optional<Form> ThreadValues::root_of(const llvm::Value* value, unsigned component) const {
   const auto* parameter = llvm::dyn_cast<llvm::Argument>(value);
   if (parameter == nullptr) return std::nullopt;
   switch (kernel_.signature.arguments[parameter->getArgNo()].kind) {
-    case ArgumentKind::kThreadIndexInSimdgroup:
+    case air::ArgumentKind::kThreadIndexInSimdgroup:
       return single(kLane);
-    case ArgumentKind::kSimdgroupIndexInThreadgroup:
+    case air::ArgumentKind::kSimdgroupIndexInThreadgroup:
       return single(kSimdgroup);
-    case ArgumentKind::kThreadIndexInThreadgroup:
+    case air::ArgumentKind::kThreadIndexInThreadgroup:
       if (several_axes_) return std::nullopt;
       return index_in_threadgroup();
-    case ArgumentKind::kThreadPositionInThreadgroup:
+    case air::ArgumentKind::kThreadPositionInThreadgroup:
       return several_axes_ ? single(position_symbol(component)) : index_in_threadgroup();
-    case ArgumentKind::kThreadPositionInGrid: {
+    case air::ArgumentKind::kThreadPositionInGrid: {
       // That of the threadgroup's first thread, of which no more is known than that all have the same, and its own.
       Form form = several_axes_ ? single(position_symbol(component)) : index_in_threadgroup();
       form.terms[{&kernel_.function, component}] = 1;

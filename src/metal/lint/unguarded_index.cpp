@@ -7,7 +7,7 @@
 #include <set>
 
 #include "metal/lint/lint.h"
-#include "metal/lower/dispatch.h"
+#include "metal/lower/workgroup/coroutines.h"
 
 namespace anymps::metal::lint {
 namespace {
@@ -18,8 +18,8 @@ using Values = std::set<const llvm::Value*>;
 Values derived_from_position(const Kernel& kernel) {
   Values derived;
   std::vector<const llvm::Value*> work;
-  for (const Argument& argument : kernel.signature.arguments) {
-    if (argument.kind == ArgumentKind::kThreadPositionInGrid)
+  for (const air::Argument& argument : kernel.signature.arguments) {
+    if (argument.kind == air::ArgumentKind::kThreadPositionInGrid)
       work.push_back(kernel.function.getArg(argument.parameter));
   }
   while (!work.empty()) {
@@ -53,7 +53,7 @@ const llvm::Argument* buffer_of(const llvm::Value* address) {
   while (const auto* element = llvm::dyn_cast<llvm::GEPOperator>(address)) address = element->getPointerOperand();
   const auto* argument = llvm::dyn_cast<llvm::Argument>(address);
   if (argument == nullptr || !argument->getType()->isPointerTy()) return nullptr;
-  return argument->getType()->getPointerAddressSpace() == kDeviceSpace ? argument : nullptr;
+  return argument->getType()->getPointerAddressSpace() == air::kDeviceSpace ? argument : nullptr;
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ void find_unguarded_indices(const Kernel& kernel, std::vector<Finding>& findings
       const llvm::Argument* buffer = buffer_of(store->getPointerOperand());
       if (buffer == nullptr || !told.insert(buffer).second) continue;
       const std::string& name = kernel.signature.arguments[buffer->getArgNo()].name;
-      findings.push_back({kUnguardedIndex, Severity::kWarning, name, lower::place_of(instruction),
+      findings.push_back({kUnguardedIndex, Severity::kWarning, name, lower::workgroup::place_of(instruction),
                           name +
                               " is written at thread_position_in_grid, which nothing compares with a bound: a launch "
                               "of more threads than it has elements writes outside"});

@@ -17,8 +17,8 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 
-#include "metal/lower/side_by_side.h"
-#include "metal/lower/vector_forms.h"
+#include "metal/lower/builtins/vector_variants.h"
+#include "metal/lower/transform/keep_interleaved.h"
 
 namespace anymps::metal::lower {
 namespace {
@@ -33,7 +33,7 @@ llvm::PipelineTuningOptions tuning(bool soon) {
 }
 
 // What is kept over a suspension is stored where it is made. With a name of its own behind a loop, that is there and
-// not in each of the loop's rounds; a phi alone is taken away by CoroSplit.
+// not in each of the loop's iterations; a phi alone is taken away by CoroSplit.
 class BehindLoopsPass : public llvm::PassInfoMixin<BehindLoopsPass> {
  public:
   // NOLINTNEXTLINE(readability-identifier-naming): LLVM's name
@@ -51,13 +51,8 @@ class BehindLoopsPass : public llvm::PassInfoMixin<BehindLoopsPass> {
 
 }  // namespace
 
-Optimiser::Optimiser(llvm::TargetMachine& target, bool soon) : builder_(&target, tuning(soon)) {
-  builder_.registerModuleAnalyses(modules_);
-  builder_.registerCGSCCAnalyses(components_);
-  builder_.registerFunctionAnalyses(functions_);
-  builder_.registerLoopAnalyses(loops_);
-  builder_.crossRegisterProxies(loops_, functions_, components_, modules_);
-}
+Optimiser::Optimiser(llvm::TargetMachine& target, bool soon, support::PassInstrumentation* instrumentation)
+    : runner_(target, tuning(soon), instrumentation) {}
 
 void Optimiser::flatten(llvm::Module& module) {
   llvm::ModulePassManager passes;
@@ -69,7 +64,7 @@ void Optimiser::flatten(llvm::Module& module) {
   simplify.addPass(llvm::EarlyCSEPass());
   simplify.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(simplify)));
-  run(passes, module);
+  runner_.run(passes, module);
 }
 
 void Optimiser::split_coroutines(llvm::Module& module) {
@@ -82,30 +77,45 @@ void Optimiser::split_coroutines(llvm::Module& module) {
   passes.addPass(llvm::createModuleToPostOrderCGSCCPassAdaptor(llvm::CoroSplitPass()));
   passes.addPass(llvm::CoroCleanupPass());
   passes.addPass(llvm::GlobalDCEPass());
-  run(passes, module);
+  runner_.run(passes, module);
 }
 
 void Optimiser::optimise(llvm::Module& module) {
-  const std::vector<VectorForm> forms = offer_vector_forms(module);
-  llvm::ModulePassManager passes = builder_.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
-  run(passes, module);
-  if (forms.empty()) return;
-  write_vector_forms(module, forms);
-  llvm::ModulePassManager inlining;
-  inlining.addPass(llvm::AlwaysInlinerPass());
-  run(inlining, module);
+  std::vector<builtins::VectorVariant> variants;
+  runner_.run_pass(support::Pass::kOptimise, module, [&] {
+    variants = builtins::declare_vector_variants(module);
+    llvm::ModulePassManager passes = runner_.builder().buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+    runner_.run(passes, module);
+  });
+  if (variants.empty()) return;
+  runner_.run_pass(support::Pass::kVectorVariants, module, [&] {
+    builtins::define_vector_variants(module, variants);
+    llvm::ModulePassManager inlining;
+    inlining.addPass(llvm::AlwaysInlinerPass());
+    runner_.run(inlining, module);
+  });
 }
 
-void Optimiser::tidy_vectors(llvm::Module& module) {
-  llvm::ModulePassManager passes;
-  llvm::FunctionPassManager tidy;
-  tidy.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-  tidy.addPass(llvm::EarlyCSEPass());
-  tidy.addPass(SideBySidePass());
-  tidy.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
-  tidy.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(tidy)));
-  run(passes, module);
+void Optimiser::run_on_functions(support::Pass pass, llvm::Module& module, llvm::FunctionPassManager functions) {
+  runner_.run_pass(pass, module, [&] {
+    llvm::ModulePassManager passes;
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functions)));
+    runner_.run(passes, module);
+  });
+}
+
+void Optimiser::simplify_vectors(llvm::Module& module) {
+  llvm::FunctionPassManager simplify;
+  simplify.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  simplify.addPass(llvm::EarlyCSEPass());
+  run_on_functions(support::Pass::kSimplifyVectors, module, std::move(simplify));
+  llvm::FunctionPassManager interleaved;
+  interleaved.addPass(transform::KeepInterleavedPass());
+  run_on_functions(support::Pass::kKeepInterleaved, module, std::move(interleaved));
+  llvm::FunctionPassManager combine;
+  combine.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
+  combine.addPass(llvm::SimplifyCFGPass());
+  run_on_functions(support::Pass::kCombineVectors, module, std::move(combine));
 }
 
 void Optimiser::optimise_vectors(llvm::Module& module) {
@@ -121,24 +131,7 @@ void Optimiser::optimise_vectors(llvm::Module& module) {
   rest.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
   rest.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(rest)));
-  run(passes, module);
-}
-
-void Optimiser::run(llvm::ModulePassManager& passes, llvm::Module& module) {
-  passes.run(module, modules_);
-  forget();
-}
-
-void Optimiser::run(llvm::FunctionPassManager& passes, llvm::Function& function) {
-  passes.run(function, functions_);
-  forget();
-}
-
-void Optimiser::forget() {
-  modules_.clear();
-  components_.clear();
-  functions_.clear();
-  loops_.clear();
+  runner_.run(passes, module);
 }
 
 }  // namespace anymps::metal::lower

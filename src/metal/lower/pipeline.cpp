@@ -1,4 +1,4 @@
-#include "metal/lower/kernel.h"
+#include "metal/lower/pipeline.h"
 
 #include <llvm/Analysis/CFG.h>
 #include <llvm/IR/Module.h>
@@ -6,12 +6,17 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include "metal/lower/adopt.h"
-#include "metal/lower/alike_cases.h"
-#include "metal/lower/bodies.h"
-#include "metal/lower/early_constants.h"
-#include "metal/lower/once.h"
+#include "metal/lower/builtins/builtin_lowering.h"
 #include "metal/lower/optimiser.h"
+#include "metal/lower/transform/function_constants.h"
+#include "metal/lower/transform/guard_divisions.h"
+#include "metal/lower/transform/hoist_constant_loads.h"
+#include "metal/lower/transform/merge_switch_cases.h"
+#include "metal/lower/transform/narrow_matrices.h"
+#include "metal/lower/transform/normalise_attributes.h"
+#include "metal/lower/transform/uniform_loop_once.h"
+#include "metal/lower/workgroup/cooperative_ops.h"
+#include "metal/lower/workgroup/reconvergence_order.h"
 
 namespace anymps::metal::lower {
 namespace {
@@ -28,83 +33,159 @@ bool has_loops(const llvm::Function& function) {
   return !edges.empty();
 }
 
+// One kernel on its way through the passes. What a step finds wrong is in lowered().refusal.
+class Lowering {
+ public:
+  Lowering(llvm::Module& module, llvm::Function* kernel, const std::vector<support::Parameter>& parameters,
+           const LoweringOptions& options, llvm::TargetMachine& target, support::PassInstrumentation* instrumentation)
+      : module_(module),
+        kernel_(kernel),
+        parameters_(parameters),
+        options_(options),
+        target_(target),
+        optimiser_(target, options.soon, instrumentation) {}
+
+  Lowered run() {
+    if (define_builtins() && flatten() && write_run() && finish()) return std::move(lowered_);
+    return refused(std::move(lowered_.refusal));
+  }
+
+ private:
+  template <typename Work>
+  void pass(support::Pass pass, Work work) {
+    optimiser_.runner().run_pass(pass, module_, work);
+  }
+
+  bool refuse(std::string why) {
+    lowered_.refusal = std::move(why);
+    return false;
+  }
+
+  bool define_builtins() {
+    using support::Pass;
+    pass(Pass::kFunctionConstants, [&] { transform::set_function_constants(module_, options_.constants); });
+    pass(Pass::kPrefixSymbols, [&] { transform::keep_names_apart(module_); });
+    pass(Pass::kPropagateArguments, [&] { transform::propagate_arguments(*kernel_, parameters_, options_.known); });
+    pass(Pass::kElementaryFunctions, [&] { builtins::lower_elementary(module_, target_); });
+    pass(Pass::kMath, [&] { builtins::lower_math(module_, options_.denormals_are_zero); });
+    pass(Pass::kIntegers, [&] { builtins::lower_integers(module_); });
+    pass(Pass::kConversions, [&] { builtins::lower_conversions(module_); });
+    pass(Pass::kAtomics, [&] { builtins::lower_atomics(module_); });
+    if (const auto unknown = builtins::unknown_functions(module_); !unknown.empty()) {
+      return refuse("it calls " + unknown.front() + ", which is not known here");
+    }
+    return true;
+  }
+
+  bool flatten() {
+    using support::Pass;
+    pass(Pass::kGuardDivisions, [&] { transform::guard_divisions(module_); });
+    if (!options_.validate) pass(Pass::kMergeSwitchCases, [&] { transform::merge_switch_cases(module_); });
+    pass(Pass::kNormaliseAttributes, [&] {
+      transform::normalise_attributes(module_, kernel_);
+      if (options_.validate) transform::keep_threadgroup_variables(module_);
+      if (llvm::NamedMDNode* list = module_.getNamedMetadata("air.kernel")) list->eraseFromParent();
+      if (options_.denormals_are_zero) transform::take_denormals_for_zero(module_);
+    });
+    pass(Pass::kFlatten, [&] { optimiser_.flatten(module_); });
+    const char* reason = nullptr;
+    pass(Pass::kNarrowMatrices, [&] {
+      if (!transform::narrow_matrices(*kernel_, reason)) lowered_.refusal = std::string("8x8 matrices: ") + reason;
+    });
+    if (!lowered_.refusal.empty() || options_.validate) return lowered_.refusal.empty();
+    pass(Pass::kUniformLoopOnce,
+         [&] { transform::run_uniform_loops_once(*kernel_, parameters_, optimiser_.runner()); });
+    return true;
+  }
+
+  // The function "run", for a whole threadgroup.
+  bool write_run() {
+    using support::Pass;
+    lowered_.cooperative = workgroup::cooperative_ops_of(module_).any();
+    if (lowered_.cooperative) pass(Pass::kHoistConstantLoads, [&] { transform::hoist_constant_loads(*kernel_); });
+    const bool coroutines = options_.force_coroutines || options_.validate || lowered_.cooperative;
+    lowered_.route = coroutines ? abi::Route::kCoroutines : abi::Route::kThreadLoop;
+    lowered_.left_plain = options_.soon && !coroutines && !has_loops(*kernel_);
+    pass(Pass::kThreadgroupVariables,
+         [&] { kernel_ = transform::place_threadgroup_variables(module_, kernel_, lowered_.threadgroup, variables_); });
+    if (options_.simdgroups != vectorize::Simdgroups::kNone && !options_.validate) write_vectors();
+    if (abi::is_simd(lowered_.route)) {
+      lowered_.left_plain = false;
+      return true;
+    }
+    if (coroutines) return write_coroutines();
+    pass(Pass::kWorkItemLoop, [&] { workgroup::make_work_item_loop(module_, kernel_, parameters_); });
+    return true;
+  }
+
+  void write_vectors() {
+    vectorize::VectorizedRun run{};
+    pass(support::Pass::kVectorize, [&] {
+      lowered_.not_vectorized = vectorize::vectorize_kernel(module_, kernel_, parameters_, options_.simdgroups, target_,
+                                                            optimiser_.runner(), run);
+    });
+    if (!lowered_.not_vectorized.empty()) return;
+    lowered_.route = run == vectorize::VectorizedRun::kDirect ? abi::Route::kSimdLoop : abi::Route::kSimdCoroutines;
+  }
+
+  bool write_coroutines() {
+    using support::Pass;
+    pass(Pass::kReconvergenceOrder, [&] { workgroup::order_for_reconvergence(*kernel_); });
+    workgroup::ThreadCoroutine thread;
+    pass(Pass::kCoroutines, [&] {
+      lowered_.refusal = workgroup::make_coroutines(module_, kernel_, parameters_, lowered_.points, thread);
+    });
+    if (!lowered_.refusal.empty() || !options_.validate) return lowered_.refusal.empty();
+    pass(Pass::kSanitiser, [&] { transform::insert_validation(thread, parameters_, variables_, lowered_.validation); });
+    return lowered_.validation.sites.size() < transform::kMostSites || refuse("it has too many places to validate");
+  }
+
+  bool finish() {
+    using support::Pass;
+    pass(Pass::kVectorAlignment, [&] {
+      transform::trust_no_vector_alignment(module_);
+      if (options_.denormals_are_zero) transform::take_denormals_for_zero(module_);  // also in functions that are new
+    });
+    std::string broken;
+    llvm::raw_string_ostream out(broken);
+    if (llvm::verifyModule(module_, &out)) return refuse("lowering left a broken module: " + out.str());
+    transform::use_whole_registers(module_);
+    const bool simd = abi::is_simd(lowered_.route);
+    if (simd) optimiser_.simplify_vectors(module_);
+    if (abi::is_of_coroutines(lowered_.route)) {
+      pass(Pass::kSplitCoroutines, [&] { optimiser_.split_coroutines(module_); });
+    }
+    if (simd) {
+      pass(Pass::kOptimise, [&] { optimiser_.optimise_vectors(module_); });
+    } else if (!lowered_.left_plain) {
+      optimiser_.optimise(module_);
+    }
+    pass(Pass::kExpandBfloat, [&] { builtins::expand_bfloat(module_); });
+    pass(Pass::kPromoteHalf, [&] { builtins::promote_half(module_); });
+    return true;
+  }
+
+  llvm::Module& module_;
+  llvm::Function* kernel_;
+  const std::vector<support::Parameter>& parameters_;
+  const LoweringOptions& options_;
+  llvm::TargetMachine& target_;
+  Optimiser optimiser_;
+  std::vector<transform::ThreadgroupVariable> variables_;
+  Lowered lowered_;
+};
+
 }  // namespace
 
-Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name, const std::vector<Parameter>& parameters,
-                     const LoweringOptions& options, llvm::TargetMachine& target) {
+Lowered lower_kernel(llvm::Module& module, const std::string& kernel_name,
+                     const std::vector<support::Parameter>& parameters, const LoweringOptions& options,
+                     llvm::TargetMachine& target, support::PassInstrumentation* instrumentation) {
   llvm::Function* kernel = module.getFunction(kernel_name);
   if (kernel == nullptr || kernel->isDeclaration()) return refused("the module has no function " + kernel_name);
   if (kernel->arg_size() != parameters.size()) return refused("not every parameter is described");
   module.setTargetTriple(target.getTargetTriple().str());
   module.setDataLayout(target.createDataLayout());
-  set_function_constants(module, options.constants);
-  keep_names_apart(module);
-  set_known_bytes(*kernel, parameters, options.known);
-  lower_elementary(module, target);
-  lower_math(module, options.denormals_are_zero);
-  lower_integers(module);
-  lower_conversions(module);
-  lower_atomics(module);
-  if (const auto unknown = unknown_functions(module); !unknown.empty()) {
-    return refused("it calls " + unknown.front() + ", which is not known here");
-  }
-  make_divisions_safe(module);
-  if (!options.validate) join_alike_cases(module);
-  adopt_functions(module, kernel);
-  if (options.validate) keep_threadgroup_variables(module);
-  if (llvm::NamedMDNode* list = module.getNamedMetadata("air.kernel")) list->eraseFromParent();
-
-  if (options.denormals_are_zero) take_denormals_for_zero(module);
-  Optimiser optimiser(target, options.soon);
-  optimiser.flatten(module);
-  const char* reason = nullptr;
-  if (!narrow_matrices(*kernel, reason)) return refused(std::string("8x8 matrices: ") + reason);
-
-  if (!options.validate) compute_once(*kernel, parameters, optimiser);
-
-  Lowered lowered;
-  lowered.meets = meetings_of(module).any();
-  if (lowered.meets) read_constants_early(*kernel);
-  const bool coroutines = options.force_coroutines || options.validate || lowered.meets;
-  lowered.route = coroutines ? Route::kCoroutines : Route::kThreadLoop;
-  lowered.left_plain = options.soon && !coroutines && !has_loops(*kernel);
-  std::vector<ThreadgroupVariable> variables;
-  kernel = place_threadgroup_variables(module, kernel, lowered.threadgroup, variables);
-  if (options.simdgroups != Simdgroups::kNone && !options.validate) {
-    SimdRun run{};
-    lowered.declined = make_simd(module, kernel, parameters, options.simdgroups, target, optimiser, run);
-    if (lowered.declined.empty()) lowered.route = run == SimdRun::kDirect ? Route::kSimdLoop : Route::kSimdCoroutines;
-  }
-  const bool simd = is_simd(lowered.route);
-  if (simd) {
-    lowered.left_plain = false;
-  } else if (lowered.route == Route::kCoroutines) {
-    ThreadCode thread;
-    lowered.refusal = make_coroutines(module, kernel, parameters, lowered.points, thread);
-    if (!lowered.refusal.empty()) return lowered;
-    if (options.validate) {
-      insert_validation(thread, parameters, variables, lowered.validation);
-      if (lowered.validation.sites.size() >= kMostSites) return refused("it has too many places to validate");
-    }
-  } else {
-    make_thread_loop(module, kernel, parameters);
-  }
-  trust_no_vector_alignment(module);
-  if (options.denormals_are_zero) take_denormals_for_zero(module);  // also in the functions that are new
-  std::string broken;
-  llvm::raw_string_ostream out(broken);
-  if (llvm::verifyModule(module, &out)) return refused("lowering left a broken module: " + out.str());
-  use_whole_registers(module);
-  if (simd) optimiser.tidy_vectors(module);
-  if (is_of_coroutines(lowered.route)) optimiser.split_coroutines(module);
-  if (simd) {
-    optimiser.optimise_vectors(module);
-  } else if (!lowered.left_plain) {
-    optimiser.optimise(module);
-  }
-  spell_out_bfloats(module);
-  widen_halves(module);
-  return lowered;
+  return Lowering(module, kernel, parameters, options, target, instrumentation).run();
 }
 
 }  // namespace anymps::metal::lower

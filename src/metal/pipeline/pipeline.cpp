@@ -1,12 +1,12 @@
-#include "metal/pipeline.h"
+#include "metal/pipeline/pipeline.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "metal/engine/compiler.h"
+#include "metal/pipeline/kernel_error.h"
 
-namespace anymps::metal {
+namespace anymps::metal::pipeline {
 namespace {
 
 // Nothing where 64 bits do not hold it.
@@ -26,23 +26,22 @@ std::string count_text(Size extent) {
 }  // namespace
 
 // The text is Metal's own, which programs may match on.
-void Pipeline::check_threadgroup_memory(const Signature& signature) {
+void Pipeline::check_threadgroup_memory(const air::Signature& signature) {
   if (signature.static_threadgroup_bytes <= kMostThreadgroupBytes) return;
-  throw engine::KernelError(
-      signature.kernel + ": Threadgroup memory size (" + std::to_string(signature.static_threadgroup_bytes) +
-      ") exceeds the maximum threadgroup memory allowed (" + std::to_string(kMostThreadgroupBytes) + ")");
+  throw KernelError(signature.kernel + ": Threadgroup memory size (" +
+                    std::to_string(signature.static_threadgroup_bytes) +
+                    ") exceeds the maximum threadgroup memory allowed (" + std::to_string(kMostThreadgroupBytes) + ")");
 }
 
 void Pipeline::check_launch(Size threads, Size group) const {
   const auto size = volume_of(group);
   if (!size || *size == 0 || *size > max_threads_per_threadgroup()) {
-    throw engine::KernelError(signature().kernel + ": a threadgroup of " + count_text(group) +
-                              " threads; it takes 1 to " + std::to_string(max_threads_per_threadgroup()));
+    throw KernelError(signature().kernel + ": a threadgroup of " + count_text(group) + " threads; it takes 1 to " +
+                      std::to_string(max_threads_per_threadgroup()));
   }
   if (!volume_of(threads)) {
-    throw engine::KernelError(signature().kernel + ": a grid of " + count_text(threads) +
-                              " threads, more than can be counted");
+    throw KernelError(signature().kernel + ": a grid of " + count_text(threads) + " threads, more than can be counted");
   }
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::pipeline

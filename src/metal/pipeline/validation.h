@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace anymps::metal {
+namespace anymps::metal::pipeline {
 
 enum class Fault : std::uint8_t {
   kOutOfBounds,
@@ -52,4 +52,4 @@ struct ValidationReport {
   std::string text;         // all of it for people, over several lines
 };
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::pipeline

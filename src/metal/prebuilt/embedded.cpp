@@ -21,14 +21,14 @@ ANYMPS_EMBED(anymps_prebuilt_headers, ANYMPS_PREBUILT_HEADERS);
 ANYMPS_EMBED(anymps_prebuilt_identity, ANYMPS_PREBUILT_IDENTITY);
 // NOLINTEND(bugprone-macro-parentheses,readability-identifier-naming)
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::prebuilt {
 namespace {
 
 [[maybe_unused]] const bool kOffered = [] {
-  set_built_in_headers(std::string(anymps_prebuilt_identity, anymps_prebuilt_identity_end),
-                       std::as_bytes(std::span(anymps_prebuilt_headers, anymps_prebuilt_headers_end)));
+  frontend::set_built_in_headers(std::string(anymps_prebuilt_identity, anymps_prebuilt_identity_end),
+                                 std::as_bytes(std::span(anymps_prebuilt_headers, anymps_prebuilt_headers_end)));
   return true;
 }();
 
 }  // namespace
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::prebuilt

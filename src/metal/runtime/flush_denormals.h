@@ -7,7 +7,7 @@
 #include <xmmintrin.h>
 #endif
 
-namespace anymps::metal::engine {
+namespace anymps::metal::runtime {
 
 class FlushDenormals {
  public:
@@ -38,4 +38,4 @@ class FlushDenormals {
   const std::uint64_t before_;
 };
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::runtime

@@ -1,13 +1,13 @@
-#include "metal/engine/guarded_memory.h"
+#include "metal/runtime/guarded_memory.h"
 
 #include <sys/mman.h>
 
 #include <array>
 #include <new>
 
-#include "gpu/round_up.h"
+#include "gpu/support/round_up.h"
 
-namespace anymps::metal::engine {
+namespace anymps::metal::runtime {
 namespace {
 
 // More than the largest page that Linux has by default, and more than code steps over at once.
@@ -31,7 +31,7 @@ std::byte* reserve(std::size_t bytes) {
 }  // namespace
 
 GuardedMemory::GuardedMemory(Guarded use, std::size_t bytes)
-    : use_(use), bytes_(gpu::round_up(bytes, kPageBytes)), begin_(reserve(bytes_)) {
+    : use_(use), bytes_(gpu::support::round_up(bytes, kPageBytes)), begin_(reserve(bytes_)) {
   of_this_thread[static_cast<std::size_t>(use)] = this;
 }
 
@@ -55,4 +55,4 @@ std::optional<Guarded> GuardedMemory::whose_guard(std::uintptr_t address) {
   return std::nullopt;
 }
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::runtime

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace anymps::metal::engine {
+namespace anymps::metal::runtime {
 
 // What a thread has of it, one of each at a time.
 enum class Guarded : std::uint8_t { kStack, kFrames, kThreadgroupMemory };
@@ -33,4 +33,4 @@ class GuardedMemory {
   std::byte* const begin_;
 };
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::runtime

@@ -1,4 +1,4 @@
-#include "metal/engine/kernel_guard.h"
+#include "metal/runtime/kernel_guard.h"
 
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -14,12 +14,12 @@
 #include <optional>
 #include <string_view>
 
-#include "metal/engine/compiler.h"
-#include "metal/engine/guarded_memory.h"
-#include "metal/engine/kernel_stack.h"
-#include "metal/engine/watched_run.h"
+#include "metal/pipeline/kernel_error.h"
+#include "metal/runtime/guarded_memory.h"
+#include "metal/runtime/kernel_stack.h"
+#include "metal/runtime/watched_run.h"
 
-namespace anymps::metal::engine {
+namespace anymps::metal::runtime {
 namespace {
 
 constexpr std::array kFaults = {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE};
@@ -208,22 +208,22 @@ void throw_unless_done(const std::string& kernel, Ending ending) {
     case Ending::kDone:
       return;
     case Ending::kTrap:
-      throw KernelError(kernel + ": it came to a trap, or to code that must not be reached");
+      throw pipeline::KernelError(kernel + ": it came to a trap, or to code that must not be reached");
     case Ending::kDivision:
-      throw KernelError(kernel + ": it divided by zero");
+      throw pipeline::KernelError(kernel + ": it divided by zero");
     case Ending::kStack:
-      throw KernelError(kernel + ": it used up its stack of " + std::to_string(kKernelStackBytes >> 20) +
-                        " MiB, by recursion or by large arrays");
+      throw pipeline::KernelError(kernel + ": it used up its stack of " + std::to_string(kKernelStackBytes >> 20) +
+                                  " MiB, by recursion or by large arrays");
     case Ending::kThreadgroupMemory:
-      throw KernelError(kernel + ": it reached beyond its threadgroup memory");
+      throw pipeline::KernelError(kernel + ": it reached beyond its threadgroup memory");
     case Ending::kInterrupted:
-      throw KernelError(kernel + ": it was interrupted");
+      throw pipeline::KernelError(kernel + ": it was interrupted");
     case Ending::kTimeLimit: {
       std::array<char, 32> seconds{};
       std::snprintf(seconds.data(), seconds.size(), "%g", kernel_seconds());
-      throw KernelError(kernel + ": it ran for more than " + seconds.data() +
-                        " s, which ANYMPS_KERNEL_SECONDS allows; a Mac says: Caused GPU Timeout Error "
-                        "(00000002:kIOGPUCommandBufferCallbackErrorTimeout)");
+      throw pipeline::KernelError(kernel + ": it ran for more than " + seconds.data() +
+                                  " s, which ANYMPS_KERNEL_SECONDS allows; a Mac says: Caused GPU Timeout Error "
+                                  "(00000002:kIOGPUCommandBufferCallbackErrorTimeout)");
     }
   }
 }
@@ -232,4 +232,4 @@ void throw_if_stopped(const std::string& kernel) {
   if (const Stop stop = WatchedRun::stop(); stop != Stop::kNone) throw_unless_done(kernel, ending_of(stop));
 }
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::runtime

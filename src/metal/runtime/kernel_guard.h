@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace anymps::metal::engine {
+namespace anymps::metal::runtime {
 
 // Where the machine code of a kernel lies.
 struct CodeRange {
@@ -31,4 +31,4 @@ void throw_unless_done(const std::string& kernel, Ending ending);
 // For code that is not generated: throws KernelError where this thread's WatchedRun is to end.
 void throw_if_stopped(const std::string& kernel);
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::runtime

@@ -1,6 +1,6 @@
-#include "metal/engine/kernel_stack.h"
+#include "metal/runtime/kernel_stack.h"
 
-#include "metal/engine/guarded_memory.h"
+#include "metal/runtime/guarded_memory.h"
 
 // Sanitizers keep books on the stack that a thread was given, and are not told of another.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -71,7 +71,7 @@ anymps_call_on_stack:
 #endif
 #endif
 
-namespace anymps::metal::engine {
+namespace anymps::metal::runtime {
 
 #ifdef ANYMPS_KEEPS_STACK
 
@@ -101,4 +101,4 @@ void forget_kernel_stack() { stack_of_this_thread().give_back(); }
 
 #endif
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::runtime

@@ -1,4 +1,4 @@
-#include "metal/engine/reports.h"
+#include "metal/runtime/reports.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -8,17 +8,17 @@
 #include <string_view>
 #include <tuple>
 
-namespace anymps::metal::engine {
+namespace anymps::metal::runtime {
 namespace {
 
 constexpr std::size_t kMostPrinted = 16;  // of one launch
 
-using Key = std::tuple<std::string, unsigned, Fault>;
+using Key = std::tuple<std::string, unsigned, pipeline::Fault>;
 
 struct Published {
   std::mutex mutex;
   std::set<Key> printed;
-  std::map<Key, ValidationReport> kept;
+  std::map<Key, pipeline::ValidationReport> kept;
 
   static Published& instance() {
     static auto* const published = new Published;
@@ -36,12 +36,12 @@ std::string_view variable() {
 bool validation_wanted() { return !variable().empty() && variable() != "0"; }
 bool validation_strict() { return variable() == "strict"; }
 
-void publish(std::vector<ValidationReport> reports) {
+void publish(std::vector<pipeline::ValidationReport> reports) {
   Published& published = Published::instance();
   const std::lock_guard lock(published.mutex);
   std::size_t printed = 0;
   std::size_t left_out = 0;
-  for (ValidationReport& report : reports) {
+  for (pipeline::ValidationReport& report : reports) {
     const Key key(report.kernel, report.site, report.fault);
     if (published.printed.insert(key).second) {
       if (printed++ < kMostPrinted) {
@@ -58,13 +58,13 @@ void publish(std::vector<ValidationReport> reports) {
   }
 }
 
-std::vector<ValidationReport> take_published() {
+std::vector<pipeline::ValidationReport> take_published() {
   Published& published = Published::instance();
   const std::lock_guard lock(published.mutex);
-  std::vector<ValidationReport> reports;
+  std::vector<pipeline::ValidationReport> reports;
   for (auto& [key, report] : published.kept) reports.push_back(std::move(report));
   published.kept.clear();
   return reports;
 }
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::runtime

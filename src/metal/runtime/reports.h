@@ -3,17 +3,17 @@
 
 #include <vector>
 
-#include "metal/validation.h"
+#include "metal/pipeline/validation.h"
 
-namespace anymps::metal::engine {
+namespace anymps::metal::runtime {
 
 // Whether ANYMPS_VALIDATE asks that every launch be validated; whether it says "strict".
 bool validation_wanted();
 bool validation_strict();
 
 // Prints those that are new to this process, and keeps them all.
-void publish(std::vector<ValidationReport> reports);
+void publish(std::vector<pipeline::ValidationReport> reports);
 // What was published since the last call; the same place of a kernel once.
-std::vector<ValidationReport> take_published();
+std::vector<pipeline::ValidationReport> take_published();
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::runtime

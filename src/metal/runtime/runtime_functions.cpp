@@ -1,4 +1,4 @@
-#include "metal/engine/runtime_functions.h"
+#include "metal/runtime/runtime_functions.h"
 
 #include <dlfcn.h>
 #include <llvm/Object/ObjectFile.h>
@@ -8,15 +8,15 @@
 #include <map>
 #include <stdexcept>
 
-#include "metal/engine/validator.h"
-#include "metal/lower/validation.h"
+#include "metal/lower/transform/sanitiser.h"
+#include "metal/runtime/validator.h"
 
-namespace anymps::metal::engine {
+namespace anymps::metal::runtime {
 namespace {
 
 // Metal's functions of pi times x; the C library of this system has none. They are zero where they should be, as gamma
 // functions rely on: the remainder is exact, and so is the way back from a whole turn. CPUs that cannot fuse a multiply
-// and an add have them; others have formulas (lower/half_turns.cpp).
+// and an add have them; others have formulas (lower/builtins/pi_functions.cpp).
 float sinpi(float x) {
   const float turn = std::remainder(x, 2.0F);
   const float half = std::fabs(turn) > 0.5F ? std::copysign(1.0F, turn) - turn : turn;
@@ -25,7 +25,8 @@ float sinpi(float x) {
 float cospi(float x) { return static_cast<float>(std::sin(M_PI * (0.5 - std::fabs(std::remainder(x, 2.0F))))); }
 float tanpi(float x) { return sinpi(x) / cospi(x); }
 
-// The C library's under names that LLVM does not know: it may not call them for nothing (lower/vector_forms.h).
+// The C library's under names that LLVM does not know: it may not call them for nothing
+// (lower/builtins/vector_variants.h).
 float far_sin(float x) { return std::sin(x); }
 float far_cos(float x) { return std::cos(x); }
 float far_tan(float x) { return std::tan(x); }
@@ -64,10 +65,10 @@ const Table& table() {
     define("anymps_far_sin", &far_sin);
     define("anymps_far_cos", &far_cos);
     define("anymps_far_tan", &far_tan);
-    define(lower::kAccessHook, &Validator::access_hook);
-    define(lower::kLoopHook, &Validator::loop_hook);
-    define(lower::kOutsideHook, &Validator::outside_hook);
-    define(lower::kFenceHook, &Validator::fence_hook);
+    define(lower::transform::kAccessHook, &Validator::access_hook);
+    define(lower::transform::kLoopHook, &Validator::loop_hook);
+    define(lower::transform::kOutsideHook, &Validator::outside_hook);
+    define(lower::transform::kFenceHook, &Validator::fence_hook);
     dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);
     for (const char* name : kLibrary) {
       if (void* address = dlsym(RTLD_DEFAULT, name)) (*made)[name] = address;
@@ -99,4 +100,4 @@ std::string foreign_symbol_of(std::span<const std::byte> object) {
   return "";
 }
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::runtime

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace anymps::metal::engine {
+namespace anymps::metal::runtime {
 
 // Calls `define` with the name and the address of each.
 void for_each_runtime_function(const std::function<void(std::string_view name, void* address)>& define);
@@ -16,4 +16,4 @@ void for_each_runtime_function(const std::function<void(std::string_view name, v
 // std::runtime_error where it is no object file.
 std::string foreign_symbol_of(std::span<const std::byte> object);
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::runtime

@@ -1,15 +1,15 @@
-#include "metal/engine/shadow.h"
+#include "metal/runtime/shadow_memory.h"
 
 #include <algorithm>
 
-namespace anymps::metal::engine {
+namespace anymps::metal::runtime {
 namespace {
 
-constexpr unsigned kPageShift = 12;
-constexpr std::uintptr_t kPageBytes = std::uintptr_t{1} << kPageShift;
+constexpr unsigned kShadowPageShift = 12;
+constexpr std::uintptr_t kShadowPageBytes = std::uintptr_t{1} << kShadowPageShift;
 constexpr unsigned kWordShift = 2;
 
-bool same_simdgroup(const Stamp& a, const Stamp& b) { return a.thread / kLanes == b.thread / kLanes; }
+bool same_simdgroup(const Stamp& a, const Stamp& b) { return a.thread / abi::kLanes == b.thread / abi::kLanes; }
 
 template <typename Cell>
 void repeat_each(std::vector<Cell>& cells, std::size_t times) {
@@ -40,7 +40,7 @@ Shadow::Page& Shadow::page(std::uintptr_t number) {
     std::unique_ptr<Page>& page = pages_[number];
     if (!page) {
       page = std::make_unique<Page>();
-      page->writers.resize(kPageBytes >> kWordShift);
+      page->writers.resize(kShadowPageBytes >> kWordShift);
     }
     recent = {number, page.get()};
   }
@@ -59,9 +59,9 @@ template <typename Visit>
 void Shadow::visit(std::uintptr_t address, std::uint64_t bytes, Visit visit) {
   const std::uintptr_t end = address + bytes;
   while (address < end) {
-    Page& touched = page(address >> kPageShift);
-    const std::uintptr_t first = address & ~(kPageBytes - 1);
-    const std::uintptr_t last = std::min(end, first + kPageBytes);
+    Page& touched = page(address >> kShadowPageShift);
+    const std::uintptr_t first = address & ~(kShadowPageBytes - 1);
+    const std::uintptr_t last = std::min(end, first + kShadowPageBytes);
     if (touched.shift != 0 && ((address | last) & ((1U << kWordShift) - 1)) != 0) split(touched);
     const std::uintptr_t step = std::uintptr_t{1} << touched.shift;
     for (; address < last; address += step) visit(touched, (address - first) >> touched.shift, address, address + step);
@@ -110,4 +110,4 @@ std::optional<Conflict> Shadow::write(std::uintptr_t address, std::uint64_t byte
   return found;
 }
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::runtime

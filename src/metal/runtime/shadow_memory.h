@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "metal/engine/meeting.h"
-#include "metal/lower/validation.h"
+#include "metal/abi/cooperative_op.h"
+#include "metal/lower/transform/sanitiser.h"
 
-namespace anymps::metal::engine {
+namespace anymps::metal::runtime {
 
 // An access: who, when and where in the program. Two accesses are ordered where a barrier lies between them (`epoch`),
 // or, within a simdgroup, where its lanes met in between (`clock`).
@@ -23,7 +23,7 @@ struct Stamp {
   std::uint32_t epoch = 0;
   std::uint32_t clock = 0;
 };
-static_assert(lower::kMostSites == 1U << 21);
+static_assert(lower::transform::kMostSites == 1U << 21);
 
 struct Conflict {
   Stamp earlier;
@@ -72,4 +72,4 @@ class Shadow {
   std::array<Recent, 64> recent_;
 };
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::runtime

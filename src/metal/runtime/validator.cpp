@@ -1,16 +1,17 @@
-#include "metal/engine/validator.h"
+#include "metal/runtime/validator.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
-#include "metal/engine/reports.h"
+#include "metal/abi/binding_slots.h"
+#include "metal/runtime/reports.h"
 
-namespace anymps::metal::engine {
+namespace anymps::metal::runtime {
 namespace {
 
-using lower::ValidationObject;
-using lower::ValidationSite;
+using lower::transform::ValidationObject;
+using lower::transform::ValidationSite;
 using Kind = ValidationSite::Kind;
 using Position = std::array<std::uint32_t, 3>;
 
@@ -43,7 +44,7 @@ std::string_view access_name(Kind kind) {
       return "atomic load";
     case Kind::kAtomicStore:
       return "atomic store";
-    case Kind::kMeeting:
+    case Kind::kCooperative:
       return "barrier";
     case Kind::kLoop:
       return "loop";
@@ -90,8 +91,8 @@ Validator::Range Validator::range_of(const ValidationObject& object) const {
   if (object.kind == ValidationObject::Kind::kOwn) return {};  // every thread's lies elsewhere
   const unsigned binding = launch_.signature.arguments[object.parameter].binding;
   if (object.kind == ValidationObject::Kind::kThreadgroupBuffer) {
-    const auto offset =
-        reinterpret_cast<std::uintptr_t>(launch_.bindings[slot_of(ArgumentKind::kThreadgroupBuffer, binding)]);
+    const auto offset = reinterpret_cast<std::uintptr_t>(
+        launch_.bindings[abi::slot_of(air::ArgumentKind::kThreadgroupBuffer, binding)]);
     return {memory + offset, memory + offset + launch_.launch.threadgroup_bytes[binding]};
   }
   const auto begin = reinterpret_cast<std::uintptr_t>(launch_.launch.buffers[binding]);
@@ -127,14 +128,14 @@ bool Validator::begin(Position group) {
   for (const auto& [offset, size] : launch_.kernel.threadgroup.cleared) {
     std::fill_n(initialised_.begin() + static_cast<std::ptrdiff_t>(offset), size, 1);
   }
-  rounds_.fill(0);
+  iterations_.fill(0);
   took_part_.fill(false);
   return true;
 }
 
-std::vector<ValidationReport> Validator::finish() {
+std::vector<pipeline::ValidationReport> Validator::finish() {
   settle_doubt();
-  for (ValidationReport& report : reports_) {
+  for (pipeline::ValidationReport& report : reports_) {
     if (report.count > 1) report.text += "  seen " + std::to_string(report.count) + " times in this launch\n";
   }
   return std::move(reports_);
@@ -142,16 +143,16 @@ std::vector<ValidationReport> Validator::finish() {
 
 void Validator::met(std::uint32_t simdgroup, std::uint32_t mask) {
   settle_doubt();
-  const std::uint32_t clock = ++meetings_[simdgroup];
-  for (unsigned lane = 0; lane < kLanes; ++lane) {
+  const std::uint32_t clock = ++cooperative_ops_[simdgroup];
+  for (unsigned lane = 0; lane < abi::kLanes; ++lane) {
     if (((mask >> lane) & 1) == 0) continue;
-    clocks_[simdgroup * kLanes + lane] = clock;
-    took_part_[simdgroup * kLanes + lane] = true;
+    clocks_[simdgroup * abi::kLanes + lane] = clock;
+    took_part_[simdgroup * abi::kLanes + lane] = true;
   }
 }
 
-void Validator::opens(std::span<const Simdgroup> simdgroups, std::uint32_t threads) {
-  const auto waits = [&](std::uint32_t thread) { return simdgroups[thread / kLanes].waits[thread % kLanes]; };
+void Validator::opens(std::span<const abi::Simdgroup> simdgroups, std::uint32_t threads) {
+  const auto waits = [&](std::uint32_t thread) { return simdgroups[thread / abi::kLanes].waits[thread % abi::kLanes]; };
   std::uint32_t first = 0;
   while (waits(first) == 0) ++first;
   const std::uint32_t point = waits(first) - 1;
@@ -167,7 +168,7 @@ void Validator::opens(std::span<const Simdgroup> simdgroups, std::uint32_t threa
     astray = std::min(astray, thread);
   }
   if (missing != 0 && !given_up_) {
-    if (ValidationReport* report = add(Fault::kDivergentBarrier, point, first)) {
+    if (pipeline::ValidationReport* report = add(pipeline::Fault::kDivergentBarrier, point, first)) {
       report->text += "  " + std::to_string(missing) + " of the " + std::to_string(threads) +
                       " threads of the threadgroup are not at this barrier\n";
       report->text += waits(astray) == 0 ? "  thread " + position_text(position_of(astray, group_)) + " has ended\n"
@@ -178,14 +179,14 @@ void Validator::opens(std::span<const Simdgroup> simdgroups, std::uint32_t threa
   // simdgroup go together.
   for (std::uint32_t simdgroup = 0; simdgroup < simdgroups.size(); ++simdgroup) {
     std::uint32_t mask = 0;
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
+    for (unsigned lane = 0; lane < abi::kLanes; ++lane) {
       mask |= static_cast<std::uint32_t>(simdgroups[simdgroup].waits[lane] != 0) << lane;
     }
     met(simdgroup, mask);
   }
-  if (!strict_ && memory != 0) memory = kAllMemory;
-  if ((memory & kDeviceMemory) != 0) ++device_epoch_;
-  if ((memory & kThreadgroupMemory) != 0) ++threadgroup_epoch_;
+  if (!strict_ && memory != 0) memory = abi::kAllMemory;
+  if ((memory & abi::kDeviceMemory) != 0) ++device_epoch_;
+  if ((memory & abi::kThreadgroupMemory) != 0) ++threadgroup_epoch_;
 }
 
 void* Validator::access_hook(void* address, std::uint64_t bytes, std::uint32_t site, std::uint32_t thread) {
@@ -205,12 +206,12 @@ void* Validator::access(const Access& access) {
   const ValidationSite& site = site_of(access);
   if (access.bytes == 0) return reinterpret_cast<void*>(access.address);
   if (!is_inside(access)) {
-    add(Fault::kOutOfBounds, access, consequence(site.kind));
+    add(pipeline::Fault::kOutOfBounds, access, consequence(site.kind));
     return instead(access);
   }
   if (const std::uint32_t alignment = strict_ ? site.alignment : site.element; access.address % alignment != 0) {
     const bool done = !is_atomic(site.kind);
-    add(Fault::kMisaligned, access,
+    add(pipeline::Fault::kMisaligned, access,
         "it must lie at a multiple of " + std::to_string(alignment) + " bytes; " +
             (done ? "it was done all the same" : consequence(site.kind)));
     if (!done) return instead(access);
@@ -224,7 +225,7 @@ void* Validator::access(const Access& access) {
 void* Validator::outside(std::int64_t offset, const Access& access) {
   settle_doubt();
   if (access.bytes == 0 || given_up_) return instead(access);
-  ValidationReport* report = add(Fault::kOutOfBounds, access.site, access.thread);
+  pipeline::ValidationReport* report = add(pipeline::Fault::kOutOfBounds, access.site, access.thread);
   if (report == nullptr) return instead(access);
   const ValidationObject& variable = table_.objects[site_of(access).objects.front()];
   report->argument = variable.name;
@@ -237,8 +238,8 @@ void* Validator::outside(std::int64_t offset, const Access& access) {
 
 bool Validator::loop(std::uint32_t site, std::uint32_t thread) {
   if (given_up_) return true;
-  if (++rounds_[thread] <= loop_limit_) return false;
-  if (ValidationReport* report = add(Fault::kEndlessLoop, site, thread)) {
+  if (++iterations_[thread] <= loop_limit_) return false;
+  if (pipeline::ValidationReport* report = add(pipeline::Fault::kEndlessLoop, site, thread)) {
     report->text += "  after " + std::to_string(loop_limit_) +
                     " iterations of its loops; the launch was given up (ANYMPS_VALIDATE_LOOPS sets the limit)\n";
   }
@@ -273,7 +274,7 @@ void Validator::check_initialised(const Access& access) {
   const auto offset = static_cast<std::ptrdiff_t>(access.address - reinterpret_cast<std::uintptr_t>(launch_.memory));
   const std::span touched(initialised_.begin() + offset, access.bytes);
   if (reads(site_of(access).kind) && std::ranges::find(touched, 0) != touched.end()) {
-    add(Fault::kUninitialised, access, "no thread of this threadgroup has written there before");
+    add(pipeline::Fault::kUninitialised, access, "no thread of this threadgroup has written there before");
   }
   if (writes(site_of(access).kind)) std::ranges::fill(touched, 1);
 }
@@ -354,13 +355,13 @@ std::optional<std::uint32_t> Validator::object_at(const Access& access) const {
   return std::nullopt;
 }
 
-ValidationReport* Validator::add(Fault fault, std::uint32_t site, std::uint32_t thread) {
-  for (ValidationReport& report : reports_) {
+pipeline::ValidationReport* Validator::add(pipeline::Fault fault, std::uint32_t site, std::uint32_t thread) {
+  for (pipeline::ValidationReport& report : reports_) {
     if (report.fault != fault || report.site != site) continue;
     ++report.count;
     return nullptr;
   }
-  ValidationReport& report = reports_.emplace_back();
+  pipeline::ValidationReport& report = reports_.emplace_back();
   report.fault = fault;
   report.kernel = launch_.signature.kernel;
   report.access = access_name(table_.sites[site].kind);
@@ -368,14 +369,14 @@ ValidationReport* Validator::add(Fault fault, std::uint32_t site, std::uint32_t 
   report.threadgroup = group_;
   report.site = site;
   report.place = table_.sites[site].place;
-  report.text = "anymps validation: kernel " + report.kernel + ": " + std::string(metal::name_of(fault)) + "\n  " +
+  report.text = "anymps validation: kernel " + report.kernel + ": " + std::string(name_of(fault)) + "\n  " +
                 report.access + " by " + where(site, thread, group_) + "\n";
   return &report;
 }
 
-void Validator::add(Fault fault, const Access& access, const std::string& consequence) {
+void Validator::add(pipeline::Fault fault, const Access& access, const std::string& consequence) {
   if (given_up_) return;
-  ValidationReport* report = add(fault, access.site, access.thread);
+  pipeline::ValidationReport* report = add(fault, access.site, access.thread);
   if (report == nullptr) return;
   describe_argument(*report, access);
   report->text += "  " + consequence + "\n";
@@ -383,7 +384,7 @@ void Validator::add(Fault fault, const Access& access, const std::string& conseq
 
 void Validator::add_race(const Access& access, const Conflict& conflict) {
   if (given_up_) return;
-  ValidationReport* report = add(Fault::kRace, access.site, access.thread);
+  pipeline::ValidationReport* report = add(pipeline::Fault::kRace, access.site, access.thread);
   if (report == nullptr) return;
   describe_argument(*report, access);
   const Stamp& earlier = conflict.earlier;
@@ -391,7 +392,7 @@ void Validator::add_race(const Access& access, const Conflict& conflict) {
                   " by " + where(earlier.site, earlier.thread, launch_.geometry.group_at(earlier.group - 1)) + "\n";
 }
 
-void Validator::describe_argument(ValidationReport& report, const Access& access) const {
+void Validator::describe_argument(pipeline::ValidationReport& report, const Access& access) const {
   report.size = access.bytes;
   const auto object = object_at(access);
   if (!object) {
@@ -405,7 +406,7 @@ void Validator::describe_argument(ValidationReport& report, const Access& access
   if (at.kind == ValidationObject::Kind::kThreadgroupVariable) {
     report.argument = at.name;
   } else {
-    const Argument& argument = launch_.signature.arguments[at.parameter];
+    const air::Argument& argument = launch_.signature.arguments[at.parameter];
     report.argument = argument.name;
     report.binding = static_cast<int>(argument.binding);
     what = at.kind == ValidationObject::Kind::kBuffer ? "buffer " : "threadgroup buffer ";
@@ -415,7 +416,8 @@ void Validator::describe_argument(ValidationReport& report, const Access& access
                  range.end == UINTPTR_MAX ? std::nullopt : std::optional(range.end - range.begin));
 }
 
-void Validator::describe_place(ValidationReport& report, const std::string& what, std::optional<std::uint64_t> size) {
+void Validator::describe_place(pipeline::ValidationReport& report, const std::string& what,
+                               std::optional<std::uint64_t> size) {
   report.text +=
       "  " + what + ": " + std::to_string(report.size) + " bytes at byte offset " + std::to_string(report.offset);
   if (size) report.text += " of " + std::to_string(*size);
@@ -439,4 +441,4 @@ std::string Validator::where(std::uint32_t site, std::uint32_t thread, Position 
          (place.empty() ? "site " + std::to_string(site) : place);
 }
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::runtime

@@ -1,6 +1,6 @@
-// The sanitiser while a kernel runs: generated code asks it before each access (lower/validation.h), and the scheduler
-// tells it when threads meet. A launch that is validated runs on one thread of the CPU, one threadgroup after the
-// other.
+// The sanitiser while a kernel runs: generated code asks it before each access (lower/transform/sanitiser.h), and the
+// scheduler tells it when threads have done a cooperative operation. A launch that is validated runs on one thread of
+// the CPU, one threadgroup after the other.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@
 #include <vector>
 
 #include "metal/air/signature.h"
-#include "metal/engine/compiler.h"
-#include "metal/engine/scheduler.h"
-#include "metal/engine/shadow.h"
-#include "metal/pipeline.h"
+#include "metal/pipeline/pipeline.h"
+#include "metal/runtime/compiled_kernel.h"
+#include "metal/runtime/scheduler.h"
+#include "metal/runtime/shadow_memory.h"
 
-namespace anymps::metal::engine {
+namespace anymps::metal::runtime {
 
 struct ValidatedLaunch {
-  const Signature& signature;
+  const air::Signature& signature;
   const CompiledKernel& kernel;
-  const Launch& launch;
-  const Geometry& geometry;
+  const pipeline::Launch& launch;
+  const abi::Geometry& geometry;
   std::span<void* const> bindings;  // as the kernel reads them
   std::byte* memory;                // the threadgroup's
   std::size_t memory_bytes;
@@ -40,10 +40,10 @@ class Validator final : public Watcher {
   // Before each threadgroup; false where the launch is given up.
   bool begin(std::array<std::uint32_t, 3> group);
   // After the last.
-  std::vector<ValidationReport> finish();
+  std::vector<pipeline::ValidationReport> finish();
 
   void met(std::uint32_t simdgroup, std::uint32_t mask) override;
-  void opens(std::span<const Simdgroup> simdgroups, std::uint32_t threads) override;
+  void opens(std::span<const abi::Simdgroup> simdgroups, std::uint32_t threads) override;
 
   // What generated code calls.
   static void* access_hook(void* address, std::uint64_t bytes, std::uint32_t site, std::uint32_t thread);
@@ -78,7 +78,7 @@ class Validator final : public Watcher {
     std::array<std::byte, 64> bytes;
   };
 
-  Range range_of(const lower::ValidationObject& object) const;
+  Range range_of(const lower::transform::ValidationObject& object) const;
   void find_tracked();
   void* access(const Access& access);
   void* outside(std::int64_t offset, const Access& access);
@@ -90,21 +90,22 @@ class Validator final : public Watcher {
   void settle_doubt();
   void* instead(const Access& access);
 
-  const lower::ValidationSite& site_of(const Access& access) const { return table_.sites[access.site]; }
+  const lower::transform::ValidationSite& site_of(const Access& access) const { return table_.sites[access.site]; }
   Stamp stamp_of(const Access& access) const;
   std::optional<std::uint32_t> object_at(const Access& access) const;
   // The report of this fault at this place, if it is the first.
-  ValidationReport* add(Fault fault, std::uint32_t site, std::uint32_t thread);
-  void add(Fault fault, const Access& access, const std::string& consequence);
+  pipeline::ValidationReport* add(pipeline::Fault fault, std::uint32_t site, std::uint32_t thread);
+  void add(pipeline::Fault fault, const Access& access, const std::string& consequence);
   void add_race(const Access& access, const Conflict& conflict);
-  void describe_argument(ValidationReport& report, const Access& access) const;
+  void describe_argument(pipeline::ValidationReport& report, const Access& access) const;
   // The report's bytes and offset, of something of that size.
-  static void describe_place(ValidationReport& report, const std::string& what, std::optional<std::uint64_t> size);
+  static void describe_place(pipeline::ValidationReport& report, const std::string& what,
+                             std::optional<std::uint64_t> size);
   std::array<std::uint32_t, 3> position_of(std::uint32_t thread, std::array<std::uint32_t, 3> group) const;
   std::string where(std::uint32_t site, std::uint32_t thread, std::array<std::uint32_t, 3> group) const;
 
   const ValidatedLaunch launch_;
-  const lower::ValidationTable& table_;
+  const lower::transform::ValidationTable& table_;
   const std::uint64_t loop_limit_;
   const bool strict_;
   std::vector<Range> ranges_;  // by object
@@ -118,16 +119,16 @@ class Validator final : public Watcher {
   std::unordered_set<std::uint32_t> fenced_;  // threadgroups that have passed a fence
   std::uint32_t device_epoch_ = 0;
   std::uint32_t threadgroup_epoch_ = 0;
-  std::array<std::uint32_t, kMostThreads / kLanes> meetings_{};  // of each simdgroup
-  std::array<std::uint32_t, kMostThreads> clocks_{};             // the last meeting that a thread was at
-  std::array<std::uint64_t, kMostThreads> rounds_{};             // of its loops
-  std::array<bool, kMostThreads> took_part_{};                   // it wrote, or met others
+  std::array<std::uint32_t, abi::kMostThreads / abi::kLanes> cooperative_ops_{};  // of each simdgroup
+  std::array<std::uint32_t, abi::kMostThreads> clocks_{};      // the last cooperative operation of a thread
+  std::array<std::uint64_t, abi::kMostThreads> iterations_{};  // of its loops
+  std::array<bool, abi::kMostThreads> took_part_{};            // it wrote, or met others
   bool given_up_ = false;
 
   std::optional<Doubt> doubt_;
   std::vector<Line> zeros_;
   std::vector<Line> sink_;
-  std::vector<ValidationReport> reports_;
+  std::vector<pipeline::ValidationReport> reports_;
 };
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::runtime

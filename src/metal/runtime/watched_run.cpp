@@ -1,4 +1,4 @@
-#include "metal/engine/watched_run.h"
+#include "metal/runtime/watched_run.h"
 
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "metal/engine/compiler.h"
+#include "metal/pipeline/kernel_error.h"
 
-namespace anymps::metal::engine {
+namespace anymps::metal::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -209,11 +209,11 @@ double kernel_seconds() {
     char* end = nullptr;
     const double value = std::strtod(text, &end);
     if (*end != '\0' || !(value > 0)) {
-      throw KernelError(std::string("ANYMPS_KERNEL_SECONDS takes a number above 0, not ") + text);
+      throw pipeline::KernelError(std::string("ANYMPS_KERNEL_SECONDS takes a number above 0, not ") + text);
     }
     return value;
   }();
   return seconds;
 }
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::runtime

@@ -4,7 +4,7 @@
 #include <csignal>
 #include <cstdint>
 
-namespace anymps::metal::engine {
+namespace anymps::metal::runtime {
 
 // Why a run is to end before its end.
 enum class Stop : std::uint8_t { kNone, kInterrupted, kTimeLimit };
@@ -30,4 +30,4 @@ class WatchedRun {
 // The limit in seconds; 0 for none. Throws as WatchedRun() does.
 double kernel_seconds();
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::runtime

@@ -19,9 +19,9 @@
 #include <string_view>
 #include <utility>
 
-#include "gpu/confine.h"
-#include "gpu/round_up.h"
-#include "metal/engine/compiler.h"
+#include "gpu/support/confine.h"
+#include "gpu/support/round_up.h"
+#include "metal/pipeline/kernel_error.h"
 #include "metal/sandbox/frames.h"
 
 extern char** environ;
@@ -29,7 +29,7 @@ extern char** environ;
 namespace anymps::metal::sandbox {
 namespace {
 
-using engine::KernelError;
+using pipeline::KernelError;
 
 constexpr const char* kProgram = "anymps-sandbox";
 constexpr const char* kLibrary = "libanymps_metal.so";
@@ -132,7 +132,7 @@ Box& Box::of_process() {
   static std::atomic<Box*> slot{nullptr};
   // A fork has the parent's descriptors; as long as it did, the child would not see that its parent is gone.
   [[maybe_unused]] static const int handler = ::pthread_atfork(nullptr, nullptr, &close_box);
-  return gpu::of_this_generation(slot, [] { return new Box; });
+  return gpu::support::of_this_generation(slot, [] { return new Box; });
 }
 
 bool Box::has_ended() {
@@ -149,7 +149,7 @@ std::uint64_t Box::start(const std::string& kernel) {
 
 void Box::spawn(const std::string& kernel) {
   const std::string failed = kernel + ": ANYMPS_SANDBOX asks for a sandbox, and there can be none: ";
-  if (const std::string why = gpu::why_not_confined(); !why.empty()) throw KernelError(failed + why);
+  if (const std::string why = gpu::support::why_not_confined(); !why.empty()) throw KernelError(failed + why);
   const std::filesystem::path folder = box_folder();
   std::array<int, 2> pair = {-1, -1};
   std::array<int, 2> pipe = {-1, -1};
@@ -192,7 +192,7 @@ void Box::spawn(const std::string& kernel) {
 
 std::span<std::byte> Box::memory(std::size_t bytes, const std::string& kernel) {
   if (bytes <= memory_bytes_) return {memory_, memory_bytes_};
-  const std::size_t size = gpu::round_up(bytes, kMemoryStep);
+  const std::size_t size = gpu::support::round_up(bytes, kMemoryStep);
   void* mapped = MAP_FAILED;
   if (::ftruncate(box_memory, static_cast<off_t>(size)) == 0) {
     mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, box_memory, 0);

@@ -1,5 +1,5 @@
-// The sandbox from outside: a child process that compiles kernels and runs them, confined (gpu/confine.h), and memory
-// that is shared with it.
+// The sandbox from outside: a child process that compiles kernels and runs them, confined (gpu/support/confine.h), and
+// memory that is shared with it.
 //
 // The child is started when it is first needed, and again when it has ended. It ends with this process, and is this
 // process's own: one that was forked starts another.
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/fork_generation.h"
+#include "gpu/support/fork_generation.h"
 #include "metal/sandbox/messages.h"
 
 namespace anymps::metal::sandbox {
@@ -41,19 +41,19 @@ class Box {
   [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
 
   // Makes sure that there is a child. Its number: another one each time that it was started. Throws
-  // engine::KernelError.
+  // pipeline::KernelError.
   std::uint64_t start(const std::string& kernel);
 
   // What is shared, of at least that size. What was there is there no longer where it had to grow.
   std::span<std::byte> memory(std::size_t bytes, const std::string& kernel);
 
-  // Throws engine::KernelError with what the child refuses, or where it ended or took too long.
+  // Throws pipeline::KernelError with what the child refuses, or where it ended or took too long.
   Answer ask(Request request, const Errand& errand);
 
   // The pipeline of that child is no longer needed.
   void drop(std::uint64_t child, std::uint64_t pipeline);
 
-  const std::uint32_t generation = gpu::fork_generation();
+  const std::uint32_t generation = gpu::support::fork_generation();
 
  private:
   bool has_ended();

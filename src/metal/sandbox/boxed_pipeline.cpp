@@ -9,18 +9,18 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/round_up.h"
-#include "gpu/whole_number.h"
+#include "gpu/support/round_up.h"
+#include "gpu/support/whole_number.h"
 #include "metal/air/argument_access.h"
-#include "metal/engine/compiler.h"
-#include "metal/engine/reports.h"
+#include "metal/pipeline/kernel_error.h"
+#include "metal/runtime/reports.h"
 #include "metal/sandbox/box.h"
 #include "metal/sandbox/messages.h"
 
 namespace anymps::metal::sandbox {
 namespace {
 
-using engine::KernelError;
+using pipeline::KernelError;
 
 // A compiler's bounds are wide: nobody waits for a kernel of many thousand lines.
 constexpr std::chrono::seconds kMostCompiling{600};
@@ -32,21 +32,21 @@ constexpr std::uintptr_t kPlaces = 256;
 std::chrono::seconds most_running(const std::string& kernel) {
   const char* variable = std::getenv(kSandboxSeconds);
   if (variable == nullptr || *variable == '\0') return kMostRunning;
-  const auto seconds = gpu::whole_number<std::uint32_t>(variable);
+  const auto seconds = gpu::support::whole_number<std::uint32_t>(variable);
   if (seconds && *seconds != 0) return std::chrono::seconds(*seconds);
   throw KernelError(kernel + ": " + kSandboxSeconds + " takes a whole number above 0, not " + variable);
 }
 
-bool has_pointer(const std::vector<Member>& members) {
-  return std::ranges::any_of(members, [](const Member& member) {
+bool has_pointer(const std::vector<air::Member>& members) {
+  return std::ranges::any_of(members, [](const air::Member& member) {
     return member.type_name.find('*') != std::string::npos || has_pointer(member.members);
   });
 }
 
 // An argument buffer, an array of pointers, or a struct with one.
-bool holds_addresses(const Argument& argument) {
-  return argument.kind == ArgumentKind::kIndirectBuffer ||
-         (is_bound(argument.kind) &&
+bool holds_addresses(const air::Argument& argument) {
+  return argument.kind == air::ArgumentKind::kIndirectBuffer ||
+         (air::is_bound(argument.kind) &&
           (argument.type_name.find('*') != std::string::npos || has_pointer(argument.members)));
 }
 
@@ -60,9 +60,9 @@ struct Region {
   std::size_t size() const { return static_cast<std::size_t>(end - begin); }
 };
 
-class BoxedPipeline final : public Pipeline {
+class BoxedPipeline final : public pipeline::Pipeline {
  public:
-  BoxedPipeline(const FunctionEntry& function, const lower::ConstantValues& constants, const std::string& engine)
+  BoxedPipeline(const library::FunctionEntry& function, const abi::ConstantValues& constants, const std::string& engine)
       : name_(function.name) {
     make_.name = function.name;
     make_.bitcode.assign(reinterpret_cast<const char*>(function.bitcode.data()), function.bitcode.size());
@@ -73,7 +73,7 @@ class BoxedPipeline final : public Pipeline {
     Answer made = make_in(box);
     route_ = made.route;
     signature_ = std::move(made.signature);
-    for (const Argument& argument : signature_.arguments) {
+    for (const air::Argument& argument : signature_.arguments) {
       if (argument.unused || !holds_addresses(argument)) continue;
       box.drop(child_, pipeline_);
       throw KernelError(name_ + ": argument " + std::to_string(argument.binding) + " (" + argument.name +
@@ -84,17 +84,17 @@ class BoxedPipeline final : public Pipeline {
   BoxedPipeline(const BoxedPipeline&) = delete;
   BoxedPipeline& operator=(const BoxedPipeline&) = delete;
 
-  const Signature& signature() const override { return signature_; }
-  lower::Route route() const override { return route_; }
+  const air::Signature& signature() const override { return signature_; }
+  abi::Route route() const override { return route_; }
 
-  void launch(const Launch& launch, Size threads, Size group) override {
+  void launch(const pipeline::Launch& launch, pipeline::Size threads, pipeline::Size group) override {
     check_launch(threads, group);
     const std::chrono::seconds most = most_running(name_);
     std::vector<Region> regions = regions_of(launch);
     std::uint64_t bytes = 0;
     for (Region& region : regions) {
       const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(region.begin) % kPlaces;
-      region.offset = gpu::round_up(bytes, kPlaces) + place;
+      region.offset = gpu::support::round_up(bytes, kPlaces) + place;
       bytes = region.offset + region.size();
     }
     LaunchRequest request;
@@ -103,7 +103,7 @@ class BoxedPipeline final : public Pipeline {
     request.validate = launch.validate;
     request.by_value = launch.by_value;
     request.threadgroup_bytes = launch.threadgroup_bytes;
-    for (unsigned i = 0; i < kMaxBindings; ++i) {
+    for (unsigned i = 0; i < air::kMaxBindings; ++i) {
       if (launch.buffers[i] != nullptr) request.buffers.push_back(shared(launch, i, regions));
     }
 
@@ -119,7 +119,7 @@ class BoxedPipeline final : public Pipeline {
     for (const Region& region : regions) {
       if (region.written) std::memcpy(region.begin, memory.data() + region.offset, region.size());
     }
-    if (launch.reports == nullptr) return engine::publish(std::move(answer.reports));
+    if (launch.reports == nullptr) return runtime::publish(std::move(answer.reports));
     std::ranges::move(answer.reports, std::back_inserter(*launch.reports));
   }
 
@@ -135,15 +135,15 @@ class BoxedPipeline final : public Pipeline {
   }
 
   bool may_write(unsigned binding) const {
-    return std::ranges::any_of(signature_.arguments, [&](const Argument& argument) {
-      return argument.kind == ArgumentKind::kBuffer && binding - argument.binding < argument.count &&
-             may_be_written(argument);
+    return std::ranges::any_of(signature_.arguments, [&](const air::Argument& argument) {
+      return argument.kind == air::ArgumentKind::kBuffer && binding - argument.binding < argument.count &&
+             air::may_be_written(argument);
     });
   }
 
-  std::vector<Region> regions_of(const Launch& launch) const {
+  std::vector<Region> regions_of(const pipeline::Launch& launch) const {
     std::vector<Region> regions;
-    for (unsigned i = 0; i < kMaxBindings; ++i) {
+    for (unsigned i = 0; i < air::kMaxBindings; ++i) {
       if (launch.buffers[i] == nullptr) continue;
       if (launch.buffer_bytes[i] == 0) {
         throw KernelError(name_ + ": how long the buffer of argument " + std::to_string(i) +
@@ -165,7 +165,7 @@ class BoxedPipeline final : public Pipeline {
     return merged;
   }
 
-  static SharedBuffer shared(const Launch& launch, unsigned binding, const std::vector<Region>& regions) {
+  static SharedBuffer shared(const pipeline::Launch& launch, unsigned binding, const std::vector<Region>& regions) {
     const auto* begin = static_cast<const std::byte*>(launch.buffers[binding]);
     const auto behind = std::ranges::upper_bound(regions, begin, {}, &Region::begin);
     const Region& region = *std::prev(behind);
@@ -176,8 +176,8 @@ class BoxedPipeline final : public Pipeline {
 
   const std::string name_;
   MakeRequest make_;
-  lower::Route route_ = lower::Route::kThreadLoop;
-  Signature signature_;
+  abi::Route route_ = abi::Route::kThreadLoop;
+  air::Signature signature_;
   // Guarded by the box's lock: in which child it was made, as what.
   std::uint64_t child_ = 0;
   std::uint64_t pipeline_ = 0;
@@ -191,8 +191,9 @@ bool wanted() {
   return !value.empty() && value != "0";
 }
 
-std::shared_ptr<Pipeline> make_boxed_pipeline(const FunctionEntry& function, const lower::ConstantValues& constants,
-                                              const std::string& engine) {
+std::shared_ptr<pipeline::Pipeline> make_boxed_pipeline(const library::FunctionEntry& function,
+                                                        const abi::ConstantValues& constants,
+                                                        const std::string& engine) {
   return std::make_shared<BoxedPipeline>(function, constants, engine);
 }
 

@@ -1,12 +1,12 @@
 #include "metal/sandbox/messages.h"
 
-#include "metal/engine/packed_bytes.h"
+#include "metal/support/packed_bytes.h"
 
 namespace anymps::metal::sandbox {
 namespace {
 
-using engine::PackedReader;
-using engine::PackedWriter;
+using support::PackedReader;
+using support::PackedWriter;
 
 constexpr unsigned kMostNesting = 16;  // of structs in an argument
 
@@ -81,7 +81,7 @@ LaunchRequest unpack_launch(PackedReader& in) {
   launch.memory_bytes = in.number();
   for (std::uint64_t left = in.count(3 * sizeof(std::uint64_t)); left != 0; --left) {
     SharedBuffer buffer;
-    buffer.binding = below(in, kMaxBindings);
+    buffer.binding = below(in, air::kMaxBindings);
     buffer.offset = in.number();
     buffer.bytes = in.number();
     in.good &= buffer.offset <= launch.memory_bytes && buffer.bytes <= launch.memory_bytes - buffer.offset;
@@ -91,9 +91,9 @@ LaunchRequest unpack_launch(PackedReader& in) {
   return launch;
 }
 
-void pack_members(PackedWriter& out, const std::vector<Member>& members) {
+void pack_members(PackedWriter& out, const std::vector<air::Member>& members) {
   out.number(members.size());
-  for (const Member& member : members) {
+  for (const air::Member& member : members) {
     out.number(member.offset);
     out.number(member.size);
     out.number(member.count);
@@ -103,11 +103,11 @@ void pack_members(PackedWriter& out, const std::vector<Member>& members) {
   }
 }
 
-std::vector<Member> unpack_members(PackedReader& in, unsigned depth = 0) {
-  std::vector<Member> members;
+std::vector<air::Member> unpack_members(PackedReader& in, unsigned depth = 0) {
+  std::vector<air::Member> members;
   in.good &= depth < kMostNesting;
   for (std::uint64_t left = in.count(6 * sizeof(std::uint64_t)); left != 0 && in.good; --left) {
-    Member member;
+    air::Member member;
     member.offset = in.number();
     member.size = in.number();
     member.count = in.number();
@@ -119,7 +119,7 @@ std::vector<Member> unpack_members(PackedReader& in, unsigned depth = 0) {
   return members;
 }
 
-void pack_argument(PackedWriter& out, const Argument& argument) {
+void pack_argument(PackedWriter& out, const air::Argument& argument) {
   out.number(argument.parameter);
   out.number(static_cast<std::uint64_t>(argument.kind));
   out.text(argument.name);
@@ -138,19 +138,19 @@ void pack_argument(PackedWriter& out, const Argument& argument) {
   out.number(argument.buffer_size);
 }
 
-Argument unpack_argument(PackedReader& in) {
-  Argument argument;
+air::Argument unpack_argument(PackedReader& in) {
+  air::Argument argument;
   argument.parameter = static_cast<unsigned>(in.number());
-  argument.kind = enumerator(in, ArgumentKind::kDispatchQuadgroupsPerThreadgroup);
+  argument.kind = enumerator(in, air::ArgumentKind::kDispatchQuadgroupsPerThreadgroup);
   argument.name = in.text();
   argument.type_name = in.text();
   argument.unused = in.number() != 0;
   argument.optional = in.number() != 0;
   argument.predicate = in.text();
   argument.predicate_constant = in.text();
-  argument.binding = below(in, kMaxBindings);
-  argument.count = below(in, kMaxBindings + 1 - argument.binding);
-  argument.access = enumerator(in, Access::kReadWrite);
+  argument.binding = below(in, air::kMaxBindings);
+  argument.count = below(in, air::kMaxBindings + 1 - argument.binding);
+  argument.access = enumerator(in, air::Access::kReadWrite);
   argument.address_space = static_cast<unsigned>(in.number());
   argument.size = in.number();
   argument.alignment = in.number();
@@ -159,25 +159,25 @@ Argument unpack_argument(PackedReader& in) {
   return argument;
 }
 
-void pack_version(PackedWriter& out, const Version& version) {
+void pack_version(PackedWriter& out, const air::Version& version) {
   out.number(version.major);
   out.number(version.minor);
   out.number(version.patch);
 }
-Version unpack_version(PackedReader& in) {
-  Version version;
+air::Version unpack_version(PackedReader& in) {
+  air::Version version;
   version.major = static_cast<unsigned>(in.number());
   version.minor = static_cast<unsigned>(in.number());
   version.patch = static_cast<unsigned>(in.number());
   return version;
 }
 
-void pack_signature(PackedWriter& out, const Signature& signature) {
+void pack_signature(PackedWriter& out, const air::Signature& signature) {
   out.text(signature.kernel);
   out.number(signature.arguments.size());
-  for (const Argument& argument : signature.arguments) pack_argument(out, argument);
+  for (const air::Argument& argument : signature.arguments) pack_argument(out, argument);
   out.number(signature.constants.size());
-  for (const FunctionConstant& constant : signature.constants) {
+  for (const air::FunctionConstant& constant : signature.constants) {
     out.number(constant.id);
     out.text(constant.name);
     out.text(constant.type);
@@ -192,14 +192,14 @@ void pack_signature(PackedWriter& out, const Signature& signature) {
   pack_version(out, signature.metal);
 }
 
-Signature unpack_signature(PackedReader& in) {
-  Signature signature;
+air::Signature unpack_signature(PackedReader& in) {
+  air::Signature signature;
   signature.kernel = in.text();
   for (std::uint64_t left = in.count(16 * sizeof(std::uint64_t)); left != 0 && in.good; --left) {
     signature.arguments.push_back(unpack_argument(in));
   }
   for (std::uint64_t left = in.count(5 * sizeof(std::uint64_t)); left != 0 && in.good; --left) {
-    FunctionConstant constant;
+    air::FunctionConstant constant;
     constant.id = static_cast<unsigned>(in.number());
     constant.name = in.text();
     constant.type = in.text();
@@ -208,7 +208,7 @@ Signature unpack_signature(PackedReader& in) {
     signature.constants.push_back(std::move(constant));
   }
   signature.static_threadgroup_bytes = in.number();
-  if (const unsigned most = below(in, engine::kMostThreads + 1)) signature.max_total_threads = most;
+  if (const unsigned most = below(in, abi::kMostThreads + 1)) signature.max_total_threads = most;
   signature.denorms_disabled = in.number() != 0;
   signature.fast_math_disabled = in.number() != 0;
   signature.air = unpack_version(in);
@@ -216,7 +216,7 @@ Signature unpack_signature(PackedReader& in) {
   return signature;
 }
 
-void pack_report(PackedWriter& out, const ValidationReport& report) {
+void pack_report(PackedWriter& out, const pipeline::ValidationReport& report) {
   out.number(static_cast<std::uint64_t>(report.fault));
   out.text(report.kernel);
   out.text(report.access);
@@ -232,13 +232,13 @@ void pack_report(PackedWriter& out, const ValidationReport& report) {
   out.text(report.text);
 }
 
-ValidationReport unpack_report(PackedReader& in) {
-  ValidationReport report;
-  report.fault = enumerator(in, Fault::kEndlessLoop);
+pipeline::ValidationReport unpack_report(PackedReader& in) {
+  pipeline::ValidationReport report;
+  report.fault = enumerator(in, pipeline::Fault::kEndlessLoop);
   report.kernel = in.text();
   report.access = in.text();
   report.argument = in.text();
-  report.binding = static_cast<int>(below(in, kMaxBindings + 1)) - 1;
+  report.binding = static_cast<int>(below(in, air::kMaxBindings + 1)) - 1;
   report.thread = unpack_size(in);
   report.threadgroup = unpack_size(in);
   report.offset = static_cast<std::int64_t>(in.number());
@@ -280,7 +280,7 @@ std::vector<std::byte> pack(const Answer& answer) {
   out.number(static_cast<std::uint64_t>(answer.route));
   pack_signature(out, answer.signature);
   out.number(answer.reports.size());
-  for (const ValidationReport& report : answer.reports) pack_report(out, report);
+  for (const pipeline::ValidationReport& report : answer.reports) pack_report(out, report);
   return out.take();
 }
 
@@ -289,7 +289,7 @@ std::optional<Answer> unpack_answer(std::span<const std::byte> bytes) {
   Answer answer;
   answer.refusal = in.text();
   answer.pipeline = in.number();
-  answer.route = enumerator(in, lower::Route::kSimdCoroutines);
+  answer.route = enumerator(in, abi::Route::kSimdCoroutines);
   answer.signature = unpack_signature(in);
   for (std::uint64_t left = in.count(16 * sizeof(std::uint64_t)); left != 0 && in.good; --left) {
     answer.reports.push_back(unpack_report(in));

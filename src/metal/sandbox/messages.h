@@ -12,10 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "metal/abi/constant_values.h"
+#include "metal/abi/route.h"
 #include "metal/air/signature.h"
-#include "metal/lower/kernel.h"
-#include "metal/pipeline.h"
-#include "metal/validation.h"
+#include "metal/pipeline/pipeline.h"
+#include "metal/pipeline/validation.h"
 
 namespace anymps::metal::sandbox {
 
@@ -30,7 +31,7 @@ struct MakeRequest {
   std::string name;
   std::string bitcode;
   std::string engine;  // a name that engine_named() knows
-  lower::ConstantValues constants;
+  abi::ConstantValues constants;
 };
 
 struct SharedBuffer {
@@ -41,13 +42,13 @@ struct SharedBuffer {
 
 struct LaunchRequest {
   std::uint64_t pipeline = 0;
-  Size threads{};
-  Size group{};
+  pipeline::Size threads{};
+  pipeline::Size group{};
   bool validate = false;
   std::uint32_t by_value = 0;
   std::uint64_t memory_bytes = 0;  // of the shared memory
   std::vector<SharedBuffer> buffers;
-  std::array<std::size_t, kMaxBindings> threadgroup_bytes{};
+  std::array<std::size_t, air::kMaxBindings> threadgroup_bytes{};
 };
 
 struct Request {
@@ -60,10 +61,10 @@ struct Answer {
   std::string refusal;  // why it was not done; empty where it was
   // Of a pipeline that was made.
   std::uint64_t pipeline = 0;
-  lower::Route route = lower::Route::kThreadLoop;
-  Signature signature;
+  abi::Route route = abi::Route::kThreadLoop;
+  air::Signature signature;
   // Of a launch.
-  std::vector<ValidationReport> reports;
+  std::vector<pipeline::ValidationReport> reports;
 };
 
 std::vector<std::byte> pack(const Request& request);

@@ -1,44 +1,48 @@
 // Which engine runs a kernel (chosen_engine).
-#include "metal/engine/choice.h"
+#include "metal/select/engine_selection.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 
 #include "metal/engine/compiler.h"
-#include "metal/engine/reports.h"
+#include "metal/engine/make_pipeline.h"
 #include "metal/interpret/interpreter.h"
+#include "metal/pipeline/kernel_error.h"
+#include "metal/runtime/reports.h"
 #include "metal/sandbox/boxed_pipeline.h"
 
-namespace anymps::metal {
+namespace anymps::metal::select {
 
 namespace {
 
 using Options = lower::LoweringOptions;
-using Made = std::shared_ptr<Pipeline>;
-using Values = lower::ConstantValues;
+using Made = std::shared_ptr<pipeline::Pipeline>;
+using Values = abi::ConstantValues;
 
-Made validated(const FunctionEntry& function, const Values& constants) {
-  return make_pipeline(function, {.constants = constants, .validate = true});
+Made validated(const library::FunctionEntry& function, const Values& constants) {
+  return engine::make_pipeline(function, {.constants = constants, .validate = true});
 }
-Made tiered(const FunctionEntry& function, const Values& constants) {
-  return make_tiered_pipeline(function, {.constants = constants});
+Made tiered(const library::FunctionEntry& function, const Values& constants) {
+  return engine::make_tiered_pipeline(function, {.constants = constants});
 }
-Made oracle(const FunctionEntry& function, const Values& constants) {
-  return make_pipeline(function, {.constants = constants});
+Made oracle(const library::FunctionEntry& function, const Values& constants) {
+  return engine::make_pipeline(function, {.constants = constants});
 }
-Options by_lanes(const Values& constants) { return {.constants = constants, .simdgroups = lower::Simdgroups::kWhole}; }
-Made simd(const FunctionEntry& function, const Values& constants) {
-  return make_pipeline(function, by_lanes(constants));
+Options by_lanes(const Values& constants) {
+  return {.constants = constants, .simdgroups = lower::vectorize::Simdgroups::kWhole};
 }
-Made specialised(const FunctionEntry& function, const Values& constants) {
-  return make_specialised_pipeline(function, by_lanes(constants));
+Made simd(const library::FunctionEntry& function, const Values& constants) {
+  return engine::make_pipeline(function, by_lanes(constants));
 }
-Made coroutines(const FunctionEntry& function, const Values& constants) {
-  return make_pipeline(function, {.constants = constants, .force_coroutines = true});
+Made specialised(const library::FunctionEntry& function, const Values& constants) {
+  return engine::make_specialised_pipeline(function, by_lanes(constants));
+}
+Made coroutines(const library::FunctionEntry& function, const Values& constants) {
+  return engine::make_pipeline(function, {.constants = constants, .force_coroutines = true});
 }
 
-Made boxed(const FunctionEntry& function, const Values& constants) {
+Made boxed(const library::FunctionEntry& function, const Values& constants) {
   return sandbox::make_boxed_pipeline(function, constants, chosen_engine_name(function.name));
 }
 
@@ -64,12 +68,12 @@ Engine engine_named(std::string_view name) {
 }
 
 std::string chosen_engine_name(const std::string& kernel) {
-  if (engine::validation_wanted()) return "validated";
+  if (runtime::validation_wanted()) return "validated";
   const char* variable = std::getenv("ANYMPS_METAL_ENGINE");
   std::string name = variable == nullptr ? "" : variable;
   if (name != "validated" && engine_named(name) != nullptr) return name;
-  throw engine::KernelError(kernel + ": ANYMPS_METAL_ENGINE=" + name +
-                            " names no engine; there are simd, specialised, oracle, coroutines and interpreter");
+  throw pipeline::KernelError(kernel + ": ANYMPS_METAL_ENGINE=" + name +
+                              " names no engine; there are simd, specialised, oracle, coroutines and interpreter");
 }
 
 Engine chosen_engine(const std::string& kernel) {
@@ -77,8 +81,9 @@ Engine chosen_engine(const std::string& kernel) {
   return sandbox::wanted() ? boxed : engine_named(name);
 }
 
-std::shared_ptr<Pipeline> make_chosen_pipeline(const FunctionEntry& function, const lower::ConstantValues& constants) {
+std::shared_ptr<pipeline::Pipeline> make_chosen_pipeline(const library::FunctionEntry& function,
+                                                         const abi::ConstantValues& constants) {
   return chosen_engine(function.name)(function, constants);
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::select

@@ -1,4 +1,4 @@
-#include "metal/engine/kept_pipelines.h"
+#include "metal/select/pipeline_cache.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,11 +11,12 @@
 #include <utility>
 
 #include "gpu/executor.h"
-#include "gpu/fork_generation.h"
+#include "gpu/support/fork_generation.h"
 #include "metal/engine/background.h"
 #include "metal/engine/progress_line.h"
+#include "metal/select/engine_selection.h"
 
-namespace anymps::metal::engine {
+namespace anymps::metal::select {
 namespace {
 
 // Of so few kernels all are made as soon as one is asked for.
@@ -27,7 +28,7 @@ constexpr std::chrono::milliseconds kLook{100};
 
 }  // namespace
 
-struct KeptPipelines::State : std::enable_shared_from_this<State> {
+struct PipelineCache::State : std::enable_shared_from_this<State> {
   enum class Stage { kOpen, kExpected, kBeingMade, kMade };
   struct Entry {
     Stage stage = Stage::kOpen;
@@ -35,7 +36,7 @@ struct KeptPipelines::State : std::enable_shared_from_this<State> {
     bool given = false;
     Engine engine = nullptr;       // by which it is to be made, or was
     std::uint32_t generation = 0;  // of the process that makes it: in a forked child nobody else goes on with it
-    std::shared_ptr<Pipeline> pipeline;
+    std::shared_ptr<pipeline::Pipeline> pipeline;
     std::exception_ptr failure;
   };
 
@@ -47,13 +48,13 @@ struct KeptPipelines::State : std::enable_shared_from_this<State> {
   // The library is gone: nobody waits any more for what is expected.
   ~State() {
     for (const Entry& entry : entries) {
-      if (entry.stage == Stage::kExpected) ProgressLine::instance().end();
+      if (entry.stage == Stage::kExpected) engine::ProgressLine::instance().end();
     }
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  std::shared_ptr<Pipeline> get(std::size_t place, Engine engine) {
+  std::shared_ptr<pipeline::Pipeline> get(std::size_t place, Engine engine) {
     std::unique_lock lock(mutex);
     Entry& entry = entries[place];
     if (!std::exchange(entry.asked, true)) {
@@ -62,8 +63,8 @@ struct KeptPipelines::State : std::enable_shared_from_this<State> {
       run_ahead(engine, lock);
     }
     for (;;) {
-      if (entry.stage == Stage::kBeingMade && entry.generation == gpu::fork_generation()) {
-        ProgressLine::instance().show();
+      if (entry.stage == Stage::kBeingMade && entry.generation == gpu::support::fork_generation()) {
+        engine::ProgressLine::instance().show();
         changed.wait_for(lock, kLook);
       } else if (entry.stage == Stage::kMade && (entry.given || entry.engine == engine)) {
         break;
@@ -71,7 +72,7 @@ struct KeptPipelines::State : std::enable_shared_from_this<State> {
         make_here(place, engine, lock);
       }
     }
-    ProgressLine::instance().show();
+    engine::ProgressLine::instance().show();
     if (entry.failure != nullptr) {
       entry.stage = Stage::kOpen;
       std::rethrow_exception(std::exchange(entry.failure, nullptr));
@@ -83,19 +84,19 @@ struct KeptPipelines::State : std::enable_shared_from_this<State> {
   // With the lock held, which is given up meanwhile.
   void make_here(std::size_t place, Engine engine, std::unique_lock<std::mutex>& lock) {
     Entry& entry = entries[place];
-    if (entry.stage != Stage::kExpected) ProgressLine::instance().begin();
+    if (entry.stage != Stage::kExpected) engine::ProgressLine::instance().begin();
     entry.stage = Stage::kBeingMade;
     entry.engine = engine;
-    entry.generation = gpu::fork_generation();
+    entry.generation = gpu::support::fork_generation();
     lock.unlock();
-    std::shared_ptr<Pipeline> made;
+    std::shared_ptr<pipeline::Pipeline> made;
     std::exception_ptr failure;
     try {
       made = make(names[place], engine);
     } catch (...) {
       failure = std::current_exception();
     }
-    ProgressLine::instance().end();
+    engine::ProgressLine::instance().end();
     lock.lock();
     entry.pipeline = std::move(made);
     entry.failure = failure;
@@ -117,12 +118,12 @@ struct KeptPipelines::State : std::enable_shared_from_this<State> {
       if (entries[i].stage != Stage::kOpen) continue;
       entries[i].stage = Stage::kExpected;
       entries[i].engine = engine;
-      ProgressLine::instance().begin();
+      engine::ProgressLine::instance().begin();
       expected.push_back(i);
     }
     lock.unlock();  // where there are no threads, the work is done here
     for (const std::size_t i : expected) {
-      in_background(Need::kSoon, [weak = weak_from_this(), i] {
+      engine::in_background(engine::Need::kSoon, [weak = weak_from_this(), i] {
         if (const auto state = weak.lock()) state->make_expected(i);
       });
     }
@@ -144,13 +145,13 @@ struct KeptPipelines::State : std::enable_shared_from_this<State> {
   std::size_t in_order = 0;  // were asked for up to that, one after the other
 };
 
-KeptPipelines::KeptPipelines(std::vector<std::string> kernels, Make make)
+PipelineCache::PipelineCache(std::vector<std::string> kernels, Make make)
     : state_(std::make_shared<State>(std::move(kernels), std::move(make))) {}
 
-std::shared_ptr<Pipeline> KeptPipelines::get(const std::string& kernel) {
+std::shared_ptr<pipeline::Pipeline> PipelineCache::get(const std::string& kernel) {
   const auto place = state_->places.find(kernel);
   if (place == state_->places.end()) throw std::invalid_argument("there is no kernel " + kernel);
   return state_->get(place->second, chosen_engine(kernel));
 }
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::select

@@ -10,19 +10,20 @@
 #include <string>
 #include <vector>
 
-#include "metal/pipeline.h"
+#include "metal/pipeline/pipeline.h"
+#include "metal/select/engine_selection.h"
 
-namespace anymps::metal::engine {
+namespace anymps::metal::select {
 
-class KeptPipelines {
+class PipelineCache {
  public:
   // Throws for a kernel that cannot be made. Called from any thread, and maybe after this object is gone.
-  using Make = std::function<std::shared_ptr<Pipeline>(const std::string& kernel, Engine engine)>;
+  using Make = std::function<std::shared_ptr<pipeline::Pipeline>(const std::string& kernel, Engine engine)>;
 
-  KeptPipelines(std::vector<std::string> kernels, Make make);
+  PipelineCache(std::vector<std::string> kernels, Make make);
 
   // Waits for it. Throws what Make throws, each time that it is asked for. Any thread may ask.
-  std::shared_ptr<Pipeline> get(const std::string& kernel);
+  std::shared_ptr<pipeline::Pipeline> get(const std::string& kernel);
 
  private:
   struct State;
@@ -30,4 +31,4 @@ class KeptPipelines {
   const std::shared_ptr<State> state_;
 };
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::select

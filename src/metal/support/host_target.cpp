@@ -1,8 +1,8 @@
-#include "metal/engine/host_target.h"
+#include "metal/support/host_target.h"
 
 #include <llvm/Support/TargetSelect.h>
 
-namespace anymps::metal::engine {
+namespace anymps::metal::support {
 namespace {
 
 // LLVM looks into a file for it, each time it is asked.
@@ -37,4 +37,4 @@ const std::string& host_name() {
   return name;
 }
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::support

@@ -5,11 +5,11 @@
 
 #include <string>
 
-namespace anymps::metal::engine {
+namespace anymps::metal::support {
 
 llvm::orc::JITTargetMachineBuilder host_target();
 
 // Triple, CPU and features in one text: objects for one are not for another.
 const std::string& host_name();
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::support

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace anymps::metal {
+namespace anymps::metal::support {
 
 inline std::string json_text(const llvm::json::Value& value) {
   std::string text;
@@ -14,4 +14,4 @@ inline std::string json_text(const llvm::json::Value& value) {
   return text;
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::support

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace anymps::metal::engine {
+namespace anymps::metal::support {
 
 class PackedWriter {
  public:
@@ -62,4 +62,4 @@ class PackedReader {
   std::span<const std::byte> bytes_;
 };
 
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::support

@@ -1,8 +1,8 @@
 #include "metal/tool/argument_type.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
-std::optional<ElementType> element_type_of(const Argument& argument) {
+std::optional<ElementType> element_type_of(const air::Argument& argument) {
   auto type = element_type(argument.type_name);
   // What Apple's compiler calls an atomic: of which type it does not say.
   if (argument.type_name == "metal::_atomic" && argument.size == 4) type = ElementType{Scalar::kU32};
@@ -10,4 +10,4 @@ std::optional<ElementType> element_type_of(const Argument& argument) {
   return type;
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

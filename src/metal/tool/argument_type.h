@@ -6,9 +6,9 @@
 #include "metal/air/signature.h"
 #include "metal/tool/element_type.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
 // Where the signature's name tells it.
-std::optional<ElementType> element_type_of(const Argument& argument);
+std::optional<ElementType> element_type_of(const air::Argument& argument);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

@@ -7,12 +7,12 @@
 #include <string>
 
 #include "gpu/philox.h"
-#include "gpu/round_up.h"
-#include "gpu/whole_number.h"
+#include "gpu/support/round_up.h"
+#include "gpu/support/whole_number.h"
 #include "metal/tool/file_bytes.h"
 #include "metal/tool/npy.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 31U;  // of one buffer; the process has 4 GiB
@@ -119,7 +119,7 @@ Buffer one_buffer_of(std::string_view text, const std::optional<ElementType>& of
   if (text.starts_with('@')) return file_of(std::string(text.substr(1)), type);
   for (const FillingEntry& entry : kFillings) {
     if (!text.starts_with(entry.name) || !text.substr(entry.name.size()).starts_with(':')) continue;
-    const auto count = gpu::whole_number<std::size_t>(text.substr(entry.name.size() + 1));
+    const auto count = gpu::support::whole_number<std::size_t>(text.substr(entry.name.size() + 1));
     if (!count || *count == 0 || *count > kMostBytes / type.stride()) {
       throw RequestError("`" + std::string(whole) + "`: a number of elements from 1 to " +
                          std::to_string(kMostBytes / type.stride()) + " belongs behind the colon");
@@ -135,7 +135,7 @@ Buffer one_buffer_of(std::string_view text, const std::optional<ElementType>& of
 }  // namespace
 
 AlignedBytes::AlignedBytes(std::span<const std::byte> bytes)
-    : lines_(gpu::round_up(bytes.size(), sizeof(Line)) / sizeof(Line)), size_(bytes.size()) {
+    : lines_(gpu::support::round_up(bytes.size(), sizeof(Line)) / sizeof(Line)), size_(bytes.size()) {
   if (!bytes.empty()) std::memcpy(data(), bytes.data(), bytes.size());
 }
 
@@ -173,12 +173,12 @@ Buffer buffer_of(std::string_view text, const std::optional<ElementType>& type, 
     const Buffer part = one_buffer_of(text.substr(0, plus), type, seed, stream);
     const std::size_t own = part.type.packed ? size_of(part.type.scalar) : part.type.stride();
     alignment = std::max(alignment, own);
-    joined.resize(gpu::round_up(joined.size(), own));
+    joined.resize(gpu::support::round_up(joined.size(), own));
     joined.insert(joined.end(), part.memory.bytes().begin(), part.memory.bytes().end());
     if (more) text.remove_prefix(plus + 1);
   }
-  joined.resize(gpu::round_up(joined.size(), alignment));
+  joined.resize(gpu::support::round_up(joined.size(), alignment));
   return {.type = {Scalar::kU8}, .memory = AlignedBytes(joined), .shape = {}};
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

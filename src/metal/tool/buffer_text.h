@@ -11,7 +11,7 @@
 
 #include "metal/tool/element_type.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
 // Memory at a multiple of 64 bytes, so that no type lies askew.
 class AlignedBytes {
@@ -50,4 +50,4 @@ std::vector<std::string> files_in(std::string_view text);
 Buffer buffer_of(std::string_view text, const std::optional<ElementType>& type, std::uint64_t seed,
                  std::uint64_t stream);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <exception>
 
-#include "metal/json_text.h"
 #include "metal/lint/lint.h"
+#include "metal/support/json_text.h"
 #include "metal/tool/trial.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 namespace {
 
 namespace json = llvm::json;
@@ -32,9 +32,9 @@ std::string without_heading(const std::string& text) {
 // Not where a shape of the threadgroup or a whole number may be one that the kernel was not made for.
 bool is_certain(const TrialReport& found, const Trial& trial) {
   if (!found.always) return false;
-  const ValidationReport& report = found.report;
-  if (!trial.made_up || report.fault == Fault::kDivergentBarrier) return true;
-  return report.fault != Fault::kOutOfBounds && found.threadgroup;
+  const pipeline::ValidationReport& report = found.report;
+  if (!trial.made_up || report.fault == pipeline::Fault::kDivergentBarrier) return true;
+  return report.fault != pipeline::Fault::kOutOfBounds && found.threadgroup;
 }
 
 // The threadgroup's shape is our choice, and what is found may depend on it.
@@ -46,7 +46,7 @@ std::string launched_with(const TrialReport& found) {
 }
 
 json::Object trial_report_json(const TrialReport& found, const Trial& trial) {
-  const ValidationReport& report = found.report;
+  const pipeline::ValidationReport& report = found.report;
   return json::Object{{"check", llvm::StringRef(name_of(report.fault))},
                       {"severity", is_certain(found, trial) ? "error" : "warning"},
                       {"subject", json::fixUTF8(report.argument)},
@@ -54,7 +54,7 @@ json::Object trial_report_json(const TrialReport& found, const Trial& trial) {
                       {"text", json::fixUTF8(without_heading(report.text) + launched_with(found))}};
 }
 
-json::Object check(const FunctionEntry& function) {
+json::Object check(const library::FunctionEntry& function) {
   json::Object entry{{"name", json::fixUTF8(function.name)}};
   try {
     json::Array findings;
@@ -74,14 +74,14 @@ json::Object check(const FunctionEntry& function) {
 
 }  // namespace
 
-std::string check_as_json(std::span<const FunctionEntry> functions) {
+std::string check_as_json(std::span<const library::FunctionEntry> functions) {
   json::Array kernels;
-  for (const FunctionEntry& function : functions) {
-    if (function.type == FunctionType::kKernel) kernels.push_back(check(function));
+  for (const library::FunctionEntry& function : functions) {
+    if (function.type == library::FunctionType::kKernel) kernels.push_back(check(function));
   }
   json::Object answer;
   answer["kernels"] = std::move(kernels);
-  return json_text(std::move(answer));
+  return support::json_text(std::move(answer));
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

@@ -6,10 +6,10 @@
 
 #include "metal/library/metallib.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
 // {"kernels": [{"name", "launches", "not_tried" or null, "findings": [...]} or {"name", "refusal"}]}: see docs/cli.md.
 // Of each kernel: it is compiled, its code is looked at (lint/lint.h), and it is launched with the sanitiser (trial.h).
-std::string check_as_json(std::span<const FunctionEntry> functions);
+std::string check_as_json(std::span<const library::FunctionEntry> functions);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <limits>
 
-#include "gpu/float16.h"
+#include "gpu/support/float16.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 namespace {
 
 struct ScalarEntry {
@@ -138,7 +138,7 @@ Number number_at(Scalar scalar, const std::byte* from) {
     case Scalar::kU64:
       return load<std::uint64_t>(from);
     case Scalar::kF16:
-      return static_cast<double>(load<gpu::float16>(from));
+      return static_cast<double>(load<gpu::support::float16>(from));
     case Scalar::kBf16:
       return static_cast<double>(std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(from)} << 16U));
     case Scalar::kF32:
@@ -152,7 +152,7 @@ void put_number(Scalar scalar, Number value, std::byte* to) {
     case Scalar::kBool:
       return store(static_cast<std::uint8_t>(as_double(value) != 0), to);
     case Scalar::kF16:
-      return store(static_cast<gpu::float16>(as_double(value)), to);
+      return store(static_cast<gpu::support::float16>(as_double(value)), to);
     case Scalar::kBf16:
       return store(bfloat_of(static_cast<float>(as_double(value))), to);
     case Scalar::kF32:
@@ -202,4 +202,4 @@ std::vector<std::byte> scalars_of(const ElementType& type, std::span<const std::
   return scalars;
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

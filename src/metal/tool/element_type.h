@@ -12,7 +12,7 @@
 
 #include "metal/tool/request_error.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
 enum class Scalar : std::uint8_t { kBool, kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64, kF16, kBf16, kF32 };
 
@@ -48,4 +48,4 @@ Number number_of(Scalar scalar, std::string_view text);
 std::vector<std::byte> lay_out(const ElementType& type, std::span<const std::byte> scalars);
 std::vector<std::byte> scalars_of(const ElementType& type, std::span<const std::byte> elements);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

@@ -2,17 +2,17 @@
 
 #include <stdexcept>
 
-#include "gpu/files_ahead.h"
+#include "gpu/support/files_ahead.h"
 #include "metal/tool/request_error.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
 std::vector<std::byte> read_bytes(const std::string& file) {
   try {
-    return gpu::read_plain(file);
+    return gpu::support::read_plain(file);
   } catch (const std::runtime_error& error) {
     refuse_file(file, error.what());
   }
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

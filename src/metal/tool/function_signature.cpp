@@ -3,22 +3,22 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
-Signature read_signature(const FunctionEntry& function) {
+air::Signature read_signature(const library::FunctionEntry& function) {
   llvm::LLVMContext context;
-  return read_signature(*read_module(context, function.bitcode, function.name), function.name);
+  return air::read_signature(*air::read_module(context, function.bitcode, function.name), function.name);
 }
 
-FunctionEntry entry_of(const std::string& kernel, std::span<const std::byte> air) {
-  FunctionEntry function;
+library::FunctionEntry entry_of(const std::string& kernel, std::span<const std::byte> air) {
+  library::FunctionEntry function;
   function.name = kernel;
   function.bitcode = air;
-  const Signature signature = read_signature(function);
+  const air::Signature signature = read_signature(function);
   const auto narrow = [](unsigned number) { return static_cast<std::uint16_t>(number); };
   function.versions = {narrow(signature.air.major), narrow(signature.air.minor), narrow(signature.metal.major),
                        narrow(signature.metal.minor)};
   return function;
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

@@ -8,12 +8,12 @@
 #include "metal/air/signature.h"
 #include "metal/library/metallib.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
 // Throws AirError.
-Signature read_signature(const FunctionEntry& function);
+air::Signature read_signature(const library::FunctionEntry& function);
 
 // The entry of a kernel that was compiled here; `air` must outlive it. Throws AirError.
-FunctionEntry entry_of(const std::string& kernel, std::span<const std::byte> air);
+library::FunctionEntry entry_of(const std::string& kernel, std::span<const std::byte> air);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

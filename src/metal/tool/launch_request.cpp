@@ -4,10 +4,11 @@
 #include <cstring>
 #include <string_view>
 
-#include "gpu/whole_number.h"
+#include "gpu/support/whole_number.h"
+#include "metal/abi/constant_values.h"
 #include "metal/tool/element_type.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 namespace {
 
 std::pair<std::string, std::string> cut(const std::string& text, const std::string& option, const char* form) {
@@ -19,17 +20,17 @@ std::pair<std::string, std::string> cut(const std::string& text, const std::stri
 
 template <typename Number>
 Number option_number(const std::string& text, const std::string& option) {
-  const auto number = gpu::whole_number<Number>(text);
+  const auto number = gpu::support::whole_number<Number>(text);
   if (!number) throw RequestError("--" + option + " takes a whole number, not `" + text + "`");
   return *number;
 }
 
-Size option_size(std::string_view text, const std::string& option) {
+pipeline::Size option_size(std::string_view text, const std::string& option) {
   const std::string whole(text);
-  Size size = {1, 1, 1};
+  pipeline::Size size = {1, 1, 1};
   for (unsigned axis = 0;; ++axis) {
     const std::size_t comma = text.find(',');
-    const auto extent = gpu::whole_number<std::uint32_t>(text.substr(0, comma));
+    const auto extent = gpu::support::whole_number<std::uint32_t>(text.substr(0, comma));
     if (axis == 3 || !extent || *extent == 0) {
       throw RequestError("--" + option + " takes one to three numbers above 0, such as 64,4, not " + whole);
     }
@@ -41,7 +42,7 @@ Size option_size(std::string_view text, const std::string& option) {
 
 unsigned binding_of(const std::string& text, const std::string& option) {
   const auto binding = option_number<unsigned>(text, option);
-  if (binding >= kMaxBindings) throw RequestError("--" + option + ": there are bindings 0 to 30, not " + text);
+  if (binding >= air::kMaxBindings) throw RequestError("--" + option + ": there are bindings 0 to 30, not " + text);
   return binding;
 }
 
@@ -73,21 +74,21 @@ void set(LaunchRequest& request, const std::string& key, const std::string& valu
   }
 }
 
-const FunctionConstant& constant_named(const std::string& name, const Signature& signature) {
-  const auto id = gpu::whole_number<unsigned>(name);
-  const auto found = std::ranges::find_if(signature.constants, [&](const FunctionConstant& constant) {
+const air::FunctionConstant& constant_named(const std::string& name, const air::Signature& signature) {
+  const auto id = gpu::support::whole_number<unsigned>(name);
+  const auto found = std::ranges::find_if(signature.constants, [&](const air::FunctionConstant& constant) {
     return id ? constant.id == *id : constant.name == name;
   });
   if (found != signature.constants.end()) return *found;
   std::string known;
-  for (const FunctionConstant& constant : signature.constants) {
+  for (const air::FunctionConstant& constant : signature.constants) {
     known += (known.empty() ? "" : ", ") + std::to_string(constant.id) + " " + constant.type + " " + constant.name;
   }
   throw RequestError("--constant " + name + ": " + signature.kernel +
                      (known.empty() ? " has no function constants" : " has the function constants " + known));
 }
 
-std::uint64_t bits_of(const FunctionConstant& constant, const std::string& text) {
+std::uint64_t bits_of(const air::FunctionConstant& constant, const std::string& text) {
   const auto type = element_type(constant.type);
   if (!type || type->width != 1) {
     throw RequestError("--constant " + constant.name + ": a value of type " + constant.type + " cannot be given here");
@@ -108,26 +109,26 @@ LaunchRequest launch_request_of(std::span<const std::string> options) {
   return request;
 }
 
-std::string buffers_of(const Signature& signature) {
+std::string buffers_of(const air::Signature& signature) {
   std::string text;
-  for (const Argument& argument : signature.arguments) {
-    if (!is_bound(argument.kind)) continue;
-    const char* space = argument.address_space == kDeviceSpace     ? "device "
-                        : argument.address_space == kConstantSpace ? "constant "
-                                                                   : "threadgroup ";
+  for (const air::Argument& argument : signature.arguments) {
+    if (!air::is_bound(argument.kind)) continue;
+    const char* space = argument.address_space == air::kDeviceSpace     ? "device "
+                        : argument.address_space == air::kConstantSpace ? "constant "
+                                                                        : "threadgroup ";
     text += (text.empty() ? "" : ", ") + std::to_string(argument.binding) + " " + space + argument.type_name +
             (argument.buffer_size != 0 ? "& " : "* ") + argument.name;
   }
   return text.empty() ? "none" : text;
 }
 
-lower::ConstantValues constants_of(const LaunchRequest& request, const Signature& signature) {
-  lower::ConstantValues values;
+abi::ConstantValues constants_of(const LaunchRequest& request, const air::Signature& signature) {
+  abi::ConstantValues values;
   for (const auto& [name, text] : request.constants) {
-    const FunctionConstant& constant = constant_named(name, signature);
+    const air::FunctionConstant& constant = constant_named(name, signature);
     values[constant.id] = bits_of(constant, text);
   }
-  for (const FunctionConstant& constant : signature.constants) {
+  for (const air::FunctionConstant& constant : signature.constants) {
     if (!constant.required || values.contains(constant.id)) continue;
     throw RequestError(signature.kernel + ": function constant " + std::to_string(constant.id) + " (" + constant.type +
                        " " + constant.name + ") has no value: --constant " + constant.name + "=VALUE");
@@ -135,4 +136,4 @@ lower::ConstantValues constants_of(const LaunchRequest& request, const Signature
   return values;
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

@@ -10,13 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "metal/pipeline.h"
+#include "metal/abi/constant_values.h"
+#include "metal/pipeline/pipeline.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
 struct LaunchRequest {
-  Size threads = {1, 1, 1};
-  std::optional<Size> group;
+  pipeline::Size threads = {1, 1, 1};
+  std::optional<pipeline::Size> group;
   std::vector<std::string> arguments;
   std::map<unsigned, std::size_t> threadgroup_bytes;
   std::vector<std::pair<std::string, std::string>> constants;  // id or name, and value
@@ -30,9 +31,9 @@ struct LaunchRequest {
 LaunchRequest launch_request_of(std::span<const std::string> options);
 
 // "0 device float* out, 1 constant float& factor": the buffers of a kernel, as a line.
-std::string buffers_of(const Signature& signature);
+std::string buffers_of(const air::Signature& signature);
 
 // Throws RequestError for a constant that the kernel does not have, a value that it cannot be, or one that is missing.
-lower::ConstantValues constants_of(const LaunchRequest& request, const Signature& signature);
+abi::ConstantValues constants_of(const LaunchRequest& request, const air::Signature& signature);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

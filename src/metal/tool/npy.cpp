@@ -5,12 +5,12 @@
 #include <limits>
 #include <string_view>
 
-#include "gpu/round_up.h"
-#include "gpu/whole_number.h"
+#include "gpu/support/round_up.h"
+#include "gpu/support/whole_number.h"
 #include "metal/tool/file_bytes.h"
 #include "metal/tool/request_error.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
@@ -76,7 +76,7 @@ std::vector<std::size_t> shape_of(const std::string& file, std::string_view text
     text.remove_prefix(std::min(comma + 1, text.size()));
     while (word.starts_with(' ')) word.remove_prefix(1);
     if (word.empty()) continue;
-    const auto extent = gpu::whole_number<std::size_t>(word);
+    const auto extent = gpu::support::whole_number<std::size_t>(word);
     if (!extent) refuse_file(file, "its shape has `" + std::string(word) + "` in it");
     shape.push_back(*extent);
   }
@@ -141,7 +141,7 @@ std::vector<std::byte> npy_of(const NpyArray& array) {
                        std::string(descriptor->text) +
                        "', 'fortran_order': False, 'shape': " + shape_text(array.shape) + ", }";
   constexpr std::size_t kBefore = kMagic.size() + kVersionBytes + 2;
-  header.resize(gpu::round_up(kBefore + header.size() + 1, kAlignment) - kBefore - 1, ' ');
+  header.resize(gpu::support::round_up(kBefore + header.size() + 1, kAlignment) - kBefore - 1, ' ');
   header += '\n';
   std::string text(kMagic);
   text += {'\x01', '\x00', static_cast<char>(header.size() & 0xffU), static_cast<char>(header.size() >> 8U)};
@@ -152,4 +152,4 @@ std::vector<std::byte> npy_of(const NpyArray& array) {
   return whole;
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

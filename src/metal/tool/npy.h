@@ -7,7 +7,7 @@
 
 #include "metal/tool/element_type.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
 struct NpyArray {
   Scalar scalar = Scalar::kF32;
@@ -21,4 +21,4 @@ NpyArray read_npy(const std::string& file);
 // The bytes of such a file.
 std::vector<std::byte> npy_of(const NpyArray& array);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
 llvm::json::Value json_of(Number number) {
   if (const auto* whole = std::get_if<std::int64_t>(&number)) return *whole;
@@ -13,4 +13,4 @@ llvm::json::Value json_of(Number number) {
   return value;
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

@@ -5,9 +5,9 @@
 
 #include "metal/tool/element_type.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
 // With Metal's own words, as texts, for what JSON has none for: "nan", "inf", "-inf".
 llvm::json::Value json_of(Number number);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

@@ -5,22 +5,22 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/edit_distance.h"
+#include "gpu/support/edit_distance.h"
 #include "metal/frontend/program.h"
 #include "metal/library/metallib_writer.h"
 #include "metal/tool/file_bytes.h"
 #include "metal/tool/function_signature.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 namespace {
 
 namespace fs = std::filesystem;
 
 [[noreturn]] void refuse_name(const std::string& file, const std::string& name, const std::vector<std::string>& known) {
-  if (known.empty()) throw MetallibError(file + ": there is no function in it");
-  const auto nearest =
-      std::ranges::min_element(known, {}, [&](const std::string& other) { return gpu::edits_between(name, other); });
-  throw MetallibError(file + ": there is no function `" + name + "`; the nearest is `" + *nearest + "`");
+  if (known.empty()) throw library::MetallibError(file + ": there is no function in it");
+  const auto nearest = std::ranges::min_element(
+      known, {}, [&](const std::string& other) { return gpu::support::edits_between(name, other); });
+  throw library::MetallibError(file + ": there is no function `" + name + "`; the nearest is `" + *nearest + "`");
 }
 
 // Those of the program that are named, or all.
@@ -53,9 +53,9 @@ OpenedLibrary compile(const std::string& file, SourceOptions options, std::span<
   const frontend::Program program(source, options);
   const std::vector<std::string> names = chosen(program, file, kernels);
   const std::vector<std::vector<std::byte>> modules = program.air_of(names);
-  std::vector<FunctionEntry> functions;
+  std::vector<library::FunctionEntry> functions;
   for (std::size_t i = 0; i < names.size(); ++i) functions.push_back(entry_of(names[i], modules[i]));
-  return {Metallib::from_bytes(write_metallib(functions)), program.warnings()};
+  return {library::Metallib::from_bytes(library::write_metallib(functions)), program.warnings()};
 }
 
 }  // namespace
@@ -71,17 +71,18 @@ OpenedLibrary open_library(const std::string& file, const SourceOptions& options
   if (is_source(file)) return compile(file, options, kernels);
   std::vector<std::byte> bytes = read_bytes(file);
   try {
-    return {Metallib::from_bytes(std::move(bytes)), ""};
-  } catch (const MetallibError& error) {
-    throw MetallibError(file + ": " + error.what());
+    return {library::Metallib::from_bytes(std::move(bytes)), ""};
+  } catch (const library::MetallibError& error) {
+    throw library::MetallibError(file + ": " + error.what());
   }
 }
 
-const FunctionEntry& find_function(const Metallib& library, const std::string& file, const std::string& name) {
-  if (const FunctionEntry* function = library.find(name)) return *function;
+const library::FunctionEntry& find_function(const library::Metallib& library, const std::string& file,
+                                            const std::string& name) {
+  if (const library::FunctionEntry* function = library.find(name)) return *function;
   std::vector<std::string> known;
-  for (const FunctionEntry& function : library.functions()) known.push_back(function.name);
+  for (const library::FunctionEntry& function : library.functions()) known.push_back(function.name);
   refuse_name(file, name, known);
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

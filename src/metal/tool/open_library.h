@@ -7,13 +7,13 @@
 #include "metal/frontend/source.h"
 #include "metal/library/metallib.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
 // How a file of Metal source is compiled; its folder may be included from without being named.
 using frontend::SourceOptions;
 
 struct OpenedLibrary {
-  Metallib library;
+  library::Metallib library;
   std::string warnings;  // of the compiler
 };
 
@@ -27,6 +27,7 @@ OpenedLibrary open_library(const std::string& file, const SourceOptions& options
                            std::span<const std::string> kernels = {});
 
 // Throws MetallibError with the nearest name where there is none.
-const FunctionEntry& find_function(const Metallib& library, const std::string& file, const std::string& name);
+const library::FunctionEntry& find_function(const library::Metallib& library, const std::string& file,
+                                            const std::string& name);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

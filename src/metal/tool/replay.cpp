@@ -11,11 +11,13 @@
 #include <optional>
 #include <vector>
 
-#include "gpu/files_ahead.h"
-#include "gpu/json_depth.h"
+#include "gpu/support/files_ahead.h"
+#include "gpu/support/json_depth.h"
 #include "metal/capture/reader.h"
-#include "metal/json_text.h"
-#include "metal/pipeline.h"
+#include "metal/engine/make_pipeline.h"
+#include "metal/pipeline/pipeline.h"
+#include "metal/select/engine_selection.h"
+#include "metal/support/json_text.h"
 #include "metal/tool/argument_type.h"
 #include "metal/tool/buffer_text.h"
 #include "metal/tool/file_bytes.h"
@@ -24,13 +26,13 @@
 #include "metal/tool/reports_json.h"
 #include "metal/tool/request_error.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 namespace {
 
 namespace fs = std::filesystem;
 namespace json = llvm::json;
 
-json::Object heading(const RecordedLaunch& launch, std::size_t number) {
+json::Object heading(const capture::RecordedLaunch& launch, std::size_t number) {
   json::Object heading{{"launch", static_cast<std::int64_t>(number)},
                        {"kernel", json::fixUTF8(launch.kernel)},
                        {"threads", json::Array(launch.threads)},
@@ -41,22 +43,22 @@ json::Object heading(const RecordedLaunch& launch, std::size_t number) {
 }
 
 // The buffers as they were before the launch, at addresses of this process.
-std::vector<AlignedBytes> recorded_buffers(const std::string& folder, const RecordedLaunch& launch) {
+std::vector<AlignedBytes> recorded_buffers(const std::string& folder, const capture::RecordedLaunch& launch) {
   std::vector<AlignedBytes> buffers;
   buffers.reserve(launch.buffers.size());
-  for (const RecordedBuffer& buffer : launch.buffers) {
-    buffers.emplace_back(read_buffer(folder, buffer.before, buffer.bytes));
+  for (const capture::RecordedBuffer& buffer : launch.buffers) {
+    buffers.emplace_back(capture::read_buffer(folder, buffer.before, buffer.bytes));
   }
-  for (const RecordedAddress& address : launch.addresses) {
+  for (const capture::RecordedAddress& address : launch.addresses) {
     const auto target = reinterpret_cast<std::uintptr_t>(buffers[address.of].data() + address.offset);
     std::memcpy(buffers[address.buffer].data() + address.at, &target, sizeof target);
   }
   return buffers;
 }
 
-Launch bound(const RecordedLaunch& recorded, std::vector<AlignedBytes>& buffers) {
-  Launch launch;
-  for (const RecordedBinding& binding : recorded.bindings) {
+pipeline::Launch bound(const capture::RecordedLaunch& recorded, std::vector<AlignedBytes>& buffers) {
+  pipeline::Launch launch;
+  for (const capture::RecordedBinding& binding : recorded.bindings) {
     launch.buffers[binding.index] = buffers[binding.buffer].data() + binding.offset;
     launch.buffer_bytes[binding.index] = binding.bytes;
     if (binding.by_value) launch.by_value |= 1U << binding.index;
@@ -66,11 +68,12 @@ Launch bound(const RecordedLaunch& recorded, std::vector<AlignedBytes>& buffers)
 }
 
 // The argument through which a kernel sees the buffer, or null where only addresses lead to it.
-const Argument* argument_of(const RecordedLaunch& launch, const Signature& signature, std::size_t buffer) {
-  for (const RecordedBinding& binding : launch.bindings) {
+const air::Argument* argument_of(const capture::RecordedLaunch& launch, const air::Signature& signature,
+                                 std::size_t buffer) {
+  for (const capture::RecordedBinding& binding : launch.bindings) {
     if (binding.buffer != buffer) continue;
-    for (const Argument& argument : signature.arguments) {
-      if (is_bound(argument.kind) && argument.kind != ArgumentKind::kThreadgroupBuffer &&
+    for (const air::Argument& argument : signature.arguments) {
+      if (air::is_bound(argument.kind) && argument.kind != air::ArgumentKind::kThreadgroupBuffer &&
           binding.index - argument.binding < argument.count) {
         return &argument;
       }
@@ -122,30 +125,30 @@ Difference compare(Scalar scalar, std::span<const std::byte> was, std::span<cons
 // Runs one launch and compares.
 class Replay {
  public:
-  Replay(const std::string& folder, const RecordedLaunch& launch, const ReplayOptions& options)
+  Replay(const std::string& folder, const capture::RecordedLaunch& launch, const ReplayOptions& options)
       : folder_(folder), launch_(launch), options_(options) {}
 
   // Opens the files that run() will read. Source that includes others is compiled here.
   void prepare() {
-    for (const RecordedBuffer& buffer : launch_.buffers) {
-      gpu::open_ahead(buffer_file(folder_, buffer.before));
-      if (!buffer.after.empty()) gpu::open_ahead(buffer_file(folder_, buffer.after));
+    for (const capture::RecordedBuffer& buffer : launch_.buffers) {
+      gpu::support::open_ahead(capture::buffer_file(folder_, buffer.before));
+      if (!buffer.after.empty()) gpu::support::open_ahead(capture::buffer_file(folder_, buffer.after));
     }
     const std::string file = opened_file();
-    gpu::open_ahead(file);
+    gpu::support::open_ahead(file);
     if (reads_other_files(file, source_options())) opened_ = open();
   }
 
   // Adds what came of it to the answer.
   void run(json::Object& answer) {
     if (!opened_) opened_ = open();
-    const FunctionEntry& function = find_function(opened_->library, opened_file(), launch_.kernel);
-    const std::shared_ptr<Pipeline> pipeline = options_.validate
-                                                   ? make_pipeline(function, {.constants = {}, .validate = true})
-                                                   : make_chosen_pipeline(function, {});
+    const library::FunctionEntry& function = find_function(opened_->library, opened_file(), launch_.kernel);
+    const std::shared_ptr<pipeline::Pipeline> pipeline =
+        options_.validate ? engine::make_pipeline(function, {.constants = {}, .validate = true})
+                          : select::make_chosen_pipeline(function, {});
     std::vector<AlignedBytes> buffers = recorded_buffers(folder_, launch_);
-    Launch launch = bound(launch_, buffers);
-    std::vector<ValidationReport> reports;
+    pipeline::Launch launch = bound(launch_, buffers);
+    std::vector<pipeline::ValidationReport> reports;
     launch.validate = options_.validate;
     launch.reports = &reports;
     const auto began = std::chrono::steady_clock::now();
@@ -173,14 +176,14 @@ class Replay {
 
   OpenedLibrary open() const { return open_library(opened_file(), source_options(), std::span(&launch_.kernel, 1)); }
 
-  json::Array differences(const Signature& signature, const std::vector<AlignedBytes>& buffers) {
+  json::Array differences(const air::Signature& signature, const std::vector<AlignedBytes>& buffers) {
     json::Array all;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       if (launch_.buffers[i].after.empty()) continue;
-      const Argument* argument = argument_of(launch_, signature, i);
+      const air::Argument* argument = argument_of(launch_, signature, i);
       const auto type = argument != nullptr ? element_type_of(*argument) : std::nullopt;
       const Scalar scalar = type ? type->scalar : Scalar::kU8;
-      const auto was = read_buffer(folder_, launch_.buffers[i].after, launch_.buffers[i].bytes);
+      const auto was = capture::read_buffer(folder_, launch_.buffers[i].after, launch_.buffers[i].bytes);
       const Difference found = compare(scalar, was, buffers[i].bytes(), options_.tolerance);
       other_ |= found.differing != 0;
       beyond_ |= found.beyond != 0;
@@ -202,7 +205,7 @@ class Replay {
   }
 
   const std::string& folder_;
-  const RecordedLaunch& launch_;
+  const capture::RecordedLaunch& launch_;
   const ReplayOptions& options_;
   std::optional<OpenedLibrary> opened_;
   bool other_ = false;
@@ -217,46 +220,48 @@ void allow_many_files() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-std::string about_file(const std::string& folder) { return (fs::path(folder) / capture_format::kAbout).string(); }
+std::string about_file(const std::string& folder) {
+  return (fs::path(folder) / capture::capture_format::kAbout).string();
+}
 
 }  // namespace
 
 std::vector<std::string> files_of_capture(const std::string& folder) {
-  return {about_file(folder), launches_file(folder)};
+  return {about_file(folder), capture::launches_file(folder)};
 }
 
 std::string capture_as_json(const std::string& folder) {
   const std::string file = about_file(folder);
-  const std::vector<RecordedLaunch> launches = read_launches(folder);
+  const std::vector<capture::RecordedLaunch> launches = capture::read_launches(folder);
   const std::vector<std::byte> bytes = read_bytes(file);
   const llvm::StringRef text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (gpu::is_nested_too_deep(text)) throw CaptureError(file + ": it is nested too deep");
+  if (gpu::support::is_nested_too_deep(text)) throw capture::CaptureError(file + ": it is nested too deep");
   auto about = json::parse(text);
-  if (!about) throw CaptureError(file + ": " + llvm::toString(about.takeError()));
+  if (!about) throw capture::CaptureError(file + ": " + llvm::toString(about.takeError()));
   json::Object* answer = about->getAsObject();
-  if (answer == nullptr) throw CaptureError(file + ": it is no object");
-  if (const auto version = answer->getInteger("version"); version != capture_format::kVersion) {
-    throw CaptureError(file + ": written by another version of anymps, which has captures of version " +
-                       std::to_string(version.value_or(0)) + "; this one reads version " +
-                       std::to_string(capture_format::kVersion));
+  if (answer == nullptr) throw capture::CaptureError(file + ": it is no object");
+  if (const auto version = answer->getInteger("version"); version != capture::capture_format::kVersion) {
+    throw capture::CaptureError(file + ": written by another version of anymps, which has captures of version " +
+                                std::to_string(version.value_or(0)) + "; this one reads version " +
+                                std::to_string(capture::capture_format::kVersion));
   }
   json::Array listed;
   for (std::size_t i = 0; i < launches.size(); ++i) {
     json::Object launch = heading(launches[i], i);
     std::size_t size = 0;
-    for (const RecordedBuffer& buffer : launches[i].buffers) size += buffer.bytes;
+    for (const capture::RecordedBuffer& buffer : launches[i].buffers) size += buffer.bytes;
     launch["bytes"] = static_cast<std::int64_t>(size);
     launch["library"] = launches[i].library;
     if (!launches[i].source.empty()) launch["source"] = launches[i].source;
     listed.push_back(std::move(launch));
   }
   (*answer)["launches"] = std::move(listed);
-  return json_text(*about);
+  return support::json_text(*about);
 }
 
 std::string replay_as_json(const std::string& folder, std::span<const std::size_t> numbers,
                            const ReplayOptions& options, const std::function<void()>& confine) {
-  const std::vector<RecordedLaunch> launches = read_launches(folder);
+  const std::vector<capture::RecordedLaunch> launches = capture::read_launches(folder);
   allow_many_files();
   std::vector<Replay> replays;
   std::vector<json::Object> answers;
@@ -271,7 +276,7 @@ std::string replay_as_json(const std::string& folder, std::span<const std::size_
   const auto or_refuse = [&](std::size_t i, const auto& step) {
     try {
       if (answers[i].get("refusal") == nullptr) step();
-    } catch (const gpu::TooManyFiles&) {
+    } catch (const gpu::support::TooManyFiles&) {
       throw;  // whoever asked for several launches asks for each by itself then
     } catch (const std::exception& error) {
       answers[i]["refusal"] = json::fixUTF8(error.what());
@@ -284,7 +289,7 @@ std::string replay_as_json(const std::string& folder, std::span<const std::size_
     or_refuse(i, [&] { replays[i].run(answers[i]); });
     replayed.push_back(std::move(answers[i]));
   }
-  return json_text(json::Object{{"launches", std::move(replayed)}});
+  return support::json_text(json::Object{{"launches", std::move(replayed)}});
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

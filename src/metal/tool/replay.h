@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
 // {"version", "device", ..., "operators", "launches": [{"launch", "kernel", "threads", "group", "source",
 // "captured_ms", "bytes"}]}: what a capture holds.
@@ -28,4 +28,4 @@ struct ReplayOptions {
 std::string replay_as_json(const std::string& folder, std::span<const std::size_t> numbers,
                            const ReplayOptions& options, const std::function<void()>& confine);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

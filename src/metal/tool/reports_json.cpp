@@ -1,12 +1,12 @@
 #include "metal/tool/reports_json.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 namespace {
 
 namespace json = llvm::json;
 
-json::Object report_json(const ValidationReport& report) {
-  json::Object object{{"fault", llvm::StringRef(name_of(report.fault))},
+json::Object report_json(const pipeline::ValidationReport& report) {
+  json::Object object{{"fault", llvm::StringRef(pipeline::name_of(report.fault))},
                       {"access", report.access},
                       {"argument", json::fixUTF8(report.argument)},
                       {"binding", report.binding},
@@ -23,10 +23,10 @@ json::Object report_json(const ValidationReport& report) {
 
 }  // namespace
 
-json::Array json_of(std::span<const ValidationReport> reports) {
+json::Array json_of(std::span<const pipeline::ValidationReport> reports) {
   json::Array array;
-  for (const ValidationReport& report : reports) array.push_back(report_json(report));
+  for (const pipeline::ValidationReport& report : reports) array.push_back(report_json(report));
   return array;
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

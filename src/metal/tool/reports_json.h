@@ -5,10 +5,10 @@
 
 #include <span>
 
-#include "metal/validation.h"
+#include "metal/pipeline/validation.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
-llvm::json::Array json_of(std::span<const ValidationReport> reports);
+llvm::json::Array json_of(std::span<const pipeline::ValidationReport> reports);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

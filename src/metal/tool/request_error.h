@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
 // A command line that asks for what cannot be; the text says what and why.
 struct RequestError : std::runtime_error {
@@ -14,4 +14,4 @@ struct RequestError : std::runtime_error {
   throw RequestError(file + ": " + why);
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

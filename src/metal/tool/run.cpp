@@ -6,11 +6,12 @@
 #include <chrono>
 #include <memory>
 
-#include "gpu/files_ahead.h"
+#include "gpu/support/files_ahead.h"
 #include "metal/air/argument_access.h"
-#include "metal/engine/compiler.h"
-#include "metal/json_text.h"
-#include "metal/pipeline.h"
+#include "metal/engine/make_pipeline.h"
+#include "metal/pipeline/pipeline.h"
+#include "metal/select/engine_selection.h"
+#include "metal/support/json_text.h"
 #include "metal/tool/argument_type.h"
 #include "metal/tool/buffer_text.h"
 #include "metal/tool/function_signature.h"
@@ -19,7 +20,7 @@
 #include "metal/tool/number_json.h"
 #include "metal/tool/reports_json.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 namespace {
 
 namespace json = llvm::json;
@@ -32,7 +33,7 @@ double milliseconds_since(std::chrono::steady_clock::time_point began) {
 
 // A buffer that is bound, or nothing for "none".
 struct Bound {
-  const Argument* argument;
+  const air::Argument* argument;
   unsigned binding;
   std::optional<Buffer> buffer;
 };
@@ -42,10 +43,10 @@ std::string bound_text(const Bound& bound) {
          ")";
 }
 
-std::vector<Bound> places_of(const Signature& signature) {
+std::vector<Bound> places_of(const air::Signature& signature) {
   std::vector<Bound> places;
-  for (const Argument& argument : signature.arguments) {
-    if (!is_bound(argument.kind) || argument.kind == ArgumentKind::kThreadgroupBuffer) continue;
+  for (const air::Argument& argument : signature.arguments) {
+    if (!air::is_bound(argument.kind) || argument.kind == air::ArgumentKind::kThreadgroupBuffer) continue;
     for (unsigned i = 0; i < argument.count; ++i) places.push_back({&argument, argument.binding + i, std::nullopt});
   }
   std::ranges::stable_sort(places, {}, &Bound::binding);
@@ -54,7 +55,7 @@ std::vector<Bound> places_of(const Signature& signature) {
 
 void fill(Bound& place, const std::string& text, std::uint64_t seed) {
   if (text == "none") return;
-  if (place.argument->kind == ArgumentKind::kIndirectBuffer) {
+  if (place.argument->kind == air::ArgumentKind::kIndirectBuffer) {
     throw RequestError(bound_text(place) + " holds addresses of buffers, which cannot be given here; there is `none`");
   }
   try {
@@ -69,7 +70,7 @@ void fill(Bound& place, const std::string& text, std::uint64_t seed) {
   }
 }
 
-std::vector<Bound> bind(const LaunchRequest& request, const Signature& signature) {
+std::vector<Bound> bind(const LaunchRequest& request, const air::Signature& signature) {
   std::vector<Bound> places = places_of(signature);
   if (request.arguments.size() != places.size()) {
     throw RequestError(signature.kernel + " takes " + std::to_string(places.size()) + " buffers, and " +
@@ -79,8 +80,8 @@ std::vector<Bound> bind(const LaunchRequest& request, const Signature& signature
   return places;
 }
 
-Launch launch_of(const LaunchRequest& request, std::vector<Bound>& bound, const Signature& signature) {
-  Launch launch;
+pipeline::Launch launch_of(const LaunchRequest& request, std::vector<Bound>& bound, const air::Signature& signature) {
+  pipeline::Launch launch;
   launch.validate = request.validate;
   for (Bound& place : bound) {
     if (!place.buffer) continue;
@@ -88,8 +89,9 @@ Launch launch_of(const LaunchRequest& request, std::vector<Bound>& bound, const 
     launch.buffer_bytes[place.binding] = place.buffer->memory.size();
   }
   for (const auto& [binding, bytes] : request.threadgroup_bytes) launch.threadgroup_bytes[binding] = bytes;
-  for (const Argument& argument : signature.arguments) {
-    if (argument.kind != ArgumentKind::kThreadgroupBuffer || argument.unused || !argument.predicate.empty()) continue;
+  for (const air::Argument& argument : signature.arguments) {
+    if (argument.kind != air::ArgumentKind::kThreadgroupBuffer || argument.unused || !argument.predicate.empty())
+      continue;
     if (launch.threadgroup_bytes[argument.binding] != 0) continue;
     const std::string binding = std::to_string(argument.binding);
     throw RequestError("threadgroup argument " + binding + " (" + argument.type_name + " " + argument.name +
@@ -141,14 +143,14 @@ json::Array take_outputs(const LaunchRequest& request, const std::vector<Bound>&
     outputs.push_back(std::move(output));
   }
   for (const Bound& place : bound) {
-    if (request.outputs.empty() && place.buffer && may_be_written(*place.argument)) {
+    if (request.outputs.empty() && place.buffer && air::may_be_written(*place.argument)) {
       outputs.push_back(output_of(place, kShown));
     }
   }
   return outputs;
 }
 
-Size group_of(const LaunchRequest& request, const Pipeline& pipeline) {
+pipeline::Size group_of(const LaunchRequest& request, const pipeline::Pipeline& pipeline) {
   if (request.group) return *request.group;
   return {std::min<std::uint32_t>(request.threads[0], pipeline.max_threads_per_threadgroup()), 1, 1};
 }
@@ -163,26 +165,26 @@ double median(std::vector<double> times) {
 
 void open_inputs_ahead(std::span<const std::string> options) {
   for (const std::string& argument : launch_request_of(options).arguments) {
-    for (const std::string& file : files_in(argument)) gpu::open_ahead(file);
+    for (const std::string& file : files_in(argument)) gpu::support::open_ahead(file);
   }
 }
 
-RunAnswer run_as_json(const FunctionEntry& function, std::span<const std::string> options) {
+RunAnswer run_as_json(const library::FunctionEntry& function, std::span<const std::string> options) {
   const LaunchRequest request = launch_request_of(options);
-  const Signature signature = read_signature(function);
+  const air::Signature signature = read_signature(function);
   std::vector<Bound> bound = bind(request, signature);
-  const lower::ConstantValues constants = constants_of(request, signature);
-  Launch launch = launch_of(request, bound, signature);
-  std::vector<ValidationReport> reports;
+  const abi::ConstantValues constants = constants_of(request, signature);
+  pipeline::Launch launch = launch_of(request, bound, signature);
+  std::vector<pipeline::ValidationReport> reports;
   launch.reports = &reports;
 
   auto began = std::chrono::steady_clock::now();
   // Only one engine has the sanitiser.
-  const std::shared_ptr<Pipeline> pipeline = request.validate
-                                                 ? make_pipeline(function, {.constants = constants, .validate = true})
-                                                 : make_chosen_pipeline(function, constants);
+  const std::shared_ptr<pipeline::Pipeline> pipeline =
+      request.validate ? engine::make_pipeline(function, {.constants = constants, .validate = true})
+                       : select::make_chosen_pipeline(function, constants);
   const double compiling = milliseconds_since(began);
-  const Size group = group_of(request, *pipeline);
+  const pipeline::Size group = group_of(request, *pipeline);
   pipeline->launch(launch, request.threads, group);
 
   std::string files;
@@ -190,7 +192,7 @@ RunAnswer run_as_json(const FunctionEntry& function, std::span<const std::string
                       {"kernel", json::fixUTF8(function.name)},
                       {"threads", json::Array(request.threads)},
                       {"group", json::Array(group)},
-                      {"route", std::string(lower::name_of(pipeline->route()))},
+                      {"route", std::string(abi::name_of(pipeline->route()))},
                       {"validated", request.validate},
                       {"compile_ms", compiling},
                       {"outputs", take_outputs(request, bound, files)},
@@ -205,7 +207,7 @@ RunAnswer run_as_json(const FunctionEntry& function, std::span<const std::string
     times.push_back(milliseconds_since(began));
   }
   if (!times.empty()) answer["median_ms"] = median(std::move(times));
-  return {.json = json_text(std::move(answer)), .files = std::move(files)};
+  return {.json = support::json_text(std::move(answer)), .files = std::move(files)};
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

@@ -6,7 +6,7 @@
 
 #include "metal/library/metallib.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
 // Each option is a text "KEY=VALUE":
 //   threads=X,Y,Z   group=X,Y,Z
@@ -17,14 +17,14 @@ namespace anymps::metal {
 //   out=INDEX=FILE         or in a file, .npy or bytes, which the caller writes
 //   seed=N   repeat=N   validate=1
 // docs/cli.md names the fields of the answer; "file_bytes" says how much of `files` is a buffer's. Throws RequestError,
-// AirError or engine::KernelError.
+// AirError or pipeline::KernelError.
 struct RunAnswer {
   std::string json;
   std::string files;  // one after the other
 };
-RunAnswer run_as_json(const FunctionEntry& function, std::span<const std::string> options);
+RunAnswer run_as_json(const library::FunctionEntry& function, std::span<const std::string> options);
 
-// Opens the files that the options name, for a process that will be confined (gpu/files_ahead.h).
+// Opens the files that the options name, for a process that will be confined (gpu/support/files_ahead.h).
 void open_inputs_ahead(std::span<const std::string> options);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

@@ -15,20 +15,21 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/files_ahead.h"
+#include "gpu/support/files_ahead.h"
 #include "metal/air/module.h"
-#include "metal/engine/confined_engine.h"
-#include "metal/json_text.h"
 #include "metal/library/metallib.h"
+#include "metal/select/confined_engine.h"
+#include "metal/support/json_text.h"
 #include "metal/tool/check.h"
 #include "metal/tool/list.h"
+#include "metal/tool/lower.h"
 #include "metal/tool/open_library.h"
 #include "metal/tool/replay.h"
 #include "metal/tool/request_error.h"
 #include "metal/tool/run.h"
 #include "metal/tool/verify.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -47,7 +48,7 @@ void confine() {
   const char* variable = std::getenv("ANYMPS_SANDBOX");
   if (variable != nullptr && std::string_view(variable) == "0") return;
   try {
-    engine::confine_engine();
+    select::confine_engine();
   } catch (const std::runtime_error& error) {
     throw RequestError(std::string(error.what()) + "; ANYMPS_SANDBOX=0 runs without a sandbox, with your rights");
   }
@@ -56,7 +57,7 @@ void confine() {
 // The library, read by a process that is confined, unless a source includes files: then its compiler finds them first.
 OpenedLibrary open_confined(const Request& request, std::span<const std::string> kernels = {}) {
   const std::string& file = request.words[1];
-  gpu::open_ahead(file);
+  gpu::support::open_ahead(file);
   if (reads_other_files(file, request.source)) {
     OpenedLibrary opened = open_library(file, request.source, kernels);
     confine();
@@ -69,33 +70,39 @@ OpenedLibrary open_confined(const Request& request, std::span<const std::string>
 std::string list(const Request& request) {
   const Words& words = request.words;
   const auto names = std::span(words).subspan(2);
-  const Metallib library = open_confined(request, names).library;
-  std::vector<const FunctionEntry*> chosen;
+  const library::Metallib library = open_confined(request, names).library;
+  std::vector<const library::FunctionEntry*> chosen;
   for (const std::string& name : names) chosen.push_back(&find_function(library, words[1], name));
   if (chosen.empty()) {
-    for (const FunctionEntry& function : library.functions()) chosen.push_back(&function);
+    for (const library::FunctionEntry& function : library.functions()) chosen.push_back(&function);
   }
   return list_as_json(chosen);
 }
 
 std::string disassemble(const Request& request) {
   const Words& words = request.words;
-  const Metallib library = open_confined(request, std::span(words).subspan(2, 1)).library;
-  const FunctionEntry& function = find_function(library, words[1], words[2]);
+  const library::Metallib library = open_confined(request, std::span(words).subspan(2, 1)).library;
+  const library::FunctionEntry& function = find_function(library, words[1], words[2]);
   llvm::LLVMContext context;
-  const auto module = parse_module(context, function.bitcode, function.name);  // also what is refused elsewhere
+  const auto module = air::parse_module(context, function.bitcode, function.name);  // also what is refused elsewhere
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, nullptr);
   return text;
 }
 
+std::string lower(const Request& request) {
+  const Words& words = request.words;
+  const library::Metallib library = open_confined(request, std::span(words).subspan(2, 1)).library;
+  return lowered_text(find_function(library, words[1], words[2]), std::span(words).subspan(3));
+}
+
 std::string verify(const Request& request) {
   const Words& words = request.words;
-  const Metallib library = open_confined(request).library;
-  const std::span<const FunctionEntry> all = library.functions();
+  const library::Metallib library = open_confined(request).library;
+  const std::span<const library::FunctionEntry> all = library.functions();
   const std::size_t step = std::max<std::size_t>(1, std::stoull(words[4]));
-  std::vector<FunctionEntry> chosen;
+  std::vector<library::FunctionEntry> chosen;
   for (std::size_t i = std::stoull(words[2]); i < all.size() && chosen.size() < std::stoull(words[3]); i += step) {
     chosen.push_back(all[i]);
   }
@@ -106,15 +113,15 @@ std::string run(const Request& request) {
   const Words& words = request.words;
   const auto options = std::span(words).subspan(3);
   open_inputs_ahead(options);
-  const Metallib library = open_confined(request, std::span(words).subspan(2, 1)).library;
+  const library::Metallib library = open_confined(request, std::span(words).subspan(2, 1)).library;
   RunAnswer answer = run_as_json(find_function(library, words[1], words[2]), options);
   return std::move(answer.json) + '\0' + answer.files;
 }
 
 std::string check(const Request& request) {
   const Words& words = request.words;
-  const Metallib library = open_confined(request).library;
-  const std::span<const FunctionEntry> all = library.functions();
+  const library::Metallib library = open_confined(request).library;
+  const std::span<const library::FunctionEntry> all = library.functions();
   const std::size_t first = std::min<std::size_t>(std::stoull(words[2]), all.size());
   return check_as_json(all.subspan(first, std::min<std::size_t>(std::stoull(words[3]), all.size() - first)));
 }
@@ -123,18 +130,18 @@ std::string compile(const Request& request) {
   const OpenedLibrary opened = open_confined(request);
   const std::span<const std::byte> bytes = opened.library.bytes();
   llvm::json::Array kernels;
-  for (const FunctionEntry& function : opened.library.functions()) {
+  for (const library::FunctionEntry& function : opened.library.functions()) {
     kernels.push_back(llvm::json::fixUTF8(function.name));
   }
   llvm::json::Object answer{{"kernels", std::move(kernels)},
                             {"bytes", static_cast<std::int64_t>(bytes.size())},
                             {"warnings", llvm::json::fixUTF8(opened.warnings)}};
-  std::string text = json_text(std::move(answer)) + '\0';
+  std::string text = support::json_text(std::move(answer)) + '\0';
   return text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 std::string capture(const Request& request) {
-  for (const std::string& file : files_of_capture(request.words[1])) gpu::open_ahead(file);
+  for (const std::string& file : files_of_capture(request.words[1])) gpu::support::open_ahead(file);
   confine();
   return capture_as_json(request.words[1]);
 }
@@ -166,6 +173,7 @@ struct Verb {
 constexpr std::array kVerbs = {
     Verb{"list", 2, static_cast<std::size_t>(-1), list},
     Verb{"disasm", 3, 3, disassemble},
+    Verb{"lower", 3, static_cast<std::size_t>(-1), lower},
     Verb{"verify", 6, 7, verify},
     Verb{"check", 4, 4, check},
     Verb{"compile", 2, 2, compile},
@@ -206,22 +214,22 @@ std::string answer(const Words& words) {
 }
 
 }  // namespace
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool
 
 int anymps_metal_tool(std::size_t count, const char* const* words, AnympsMetalSink sink, void* state) {
   std::string text;
   int status = 0;
   try {
-    text = anymps::metal::answer({words, words + count});
+    text = anymps::metal::tool::answer({words, words + count});
   } catch (const std::bad_alloc&) {
     text = "more memory is asked for than reading a library may take";
-    status = anymps::metal::kRefused;
+    status = anymps::metal::tool::kRefused;
   } catch (const anymps::metal::frontend::CompileError& error) {
     text = error.what();
-    status = anymps::metal::kDoesNotCompile;
+    status = anymps::metal::tool::kDoesNotCompile;
   } catch (const std::exception& error) {
     text = error.what();
-    status = anymps::metal::kRefused;
+    status = anymps::metal::tool::kRefused;
   }
   sink(state, text.data(), text.size());
   return status;

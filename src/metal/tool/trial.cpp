@@ -10,12 +10,13 @@
 #include <span>
 
 #include "metal/engine/compiler.h"
-#include "metal/pipeline.h"
+#include "metal/engine/make_pipeline.h"
+#include "metal/pipeline/pipeline.h"
 #include "metal/tool/argument_type.h"
 #include "metal/tool/buffer_text.h"
 #include "metal/tool/function_signature.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 namespace {
 
 constexpr std::size_t kFewestElements = 4096;
@@ -27,8 +28,8 @@ constexpr std::size_t kBeyond = 13;           // threads more than elements
 constexpr const char* kLoopLimit = "300000";  // a number that is no length can keep a loop going
 
 struct Grid {
-  Size threads;
-  Size group;
+  pipeline::Size threads;
+  pipeline::Size group;
 };
 
 // By the axes of a thread's position. Shapes that differ much: a kernel may count on one that nothing tells.
@@ -46,17 +47,17 @@ const std::array<std::vector<Grid>, 3> kGrids = {{
      {{32, 32, 1}, {32, 32, 1}}},
 }};
 
-unsigned axes_of(const Signature& signature) {
+unsigned axes_of(const air::Signature& signature) {
   unsigned axes = 1;
-  for (const Argument& argument : signature.arguments) {
-    if (is_bound(argument.kind) || argument.unused || argument.type_name.empty()) continue;
+  for (const air::Argument& argument : signature.arguments) {
+    if (air::is_bound(argument.kind) || argument.unused || argument.type_name.empty()) continue;
     const char last = argument.type_name.back();
     if (last == '2' || last == '3') axes = std::max(axes, static_cast<unsigned>(last - '0'));
   }
   return axes;
 }
 
-bool is_reference(const Argument& argument) { return argument.buffer_size != 0; }
+bool is_reference(const air::Argument& argument) { return argument.buffer_size != 0; }
 
 bool is_whole(const std::optional<ElementType>& type) {
   return type && !is_floating(type->scalar) && type->scalar != Scalar::kBool;
@@ -71,8 +72,9 @@ AlignedBytes one_value(const ElementType& type, std::uint32_t count, std::uint64
   return AlignedBytes(lay_out(type, scalars));
 }
 
-void fill_struct(const std::vector<Member>& members, std::span<std::byte> bytes, std::uint32_t count, unsigned stream) {
-  for (const Member& member : members) {
+void fill_struct(const std::vector<air::Member>& members, std::span<std::byte> bytes, std::uint32_t count,
+                 unsigned stream) {
+  for (const air::Member& member : members) {
     const std::size_t elements = std::max<std::size_t>(member.count, 1);
     if (member.size == 0 || member.offset > bytes.size() || (bytes.size() - member.offset) / member.size < elements) {
       continue;
@@ -90,10 +92,10 @@ void fill_struct(const std::vector<Member>& members, std::span<std::byte> bytes,
   }
 }
 
-std::string why_not(const Signature& signature) {
-  for (const Argument& argument : signature.arguments) {
-    if (!is_bound(argument.kind) || argument.unused) continue;
-    if (argument.kind == ArgumentKind::kIndirectBuffer) return argument.name + " holds addresses of buffers";
+std::string why_not(const air::Signature& signature) {
+  for (const air::Argument& argument : signature.arguments) {
+    if (!air::is_bound(argument.kind) || argument.unused) continue;
+    if (argument.kind == air::ArgumentKind::kIndirectBuffer) return argument.name + " holds addresses of buffers";
     if (is_reference(argument) && !element_type_of(argument) && argument.members.empty()) {
       return argument.name + " is a struct (" + argument.type_name + "), whose members the library does not describe";
     }
@@ -103,18 +105,19 @@ std::string why_not(const Signature& signature) {
 
 class Trials {
  public:
-  Trials(const FunctionEntry& function, const lint::Lints& lints) : signature_(read_signature(function)) {
+  Trials(const library::FunctionEntry& function, const lint::Lints& lints) : signature_(read_signature(function)) {
     trial.not_tried = why_not(signature_);
     // Compiled in any case: that it can be is part of the check.
     lower::LoweringOptions options;
     options.validate = true;
-    for (const FunctionConstant& constant : signature_.constants) options.constants[constant.id] = one_of(constant);
-    pipeline_ = make_pipeline(function, options);
+    for (const air::FunctionConstant& constant : signature_.constants)
+      options.constants[constant.id] = one_of(constant);
+    pipeline_ = engine::make_pipeline(function, options);
     std::size_t numbers = 0;
-    for (const Argument& argument : signature_.arguments) {
+    for (const air::Argument& argument : signature_.arguments) {
       // What is in a struct may be anything.
       if (is_reference(argument) && !argument.members.empty()) numbers += 2;
-      if (!is_bound(argument.kind) || !is_whole(element_type_of(argument))) continue;
+      if (!air::is_bound(argument.kind) || !is_whole(element_type_of(argument))) continue;
       const unsigned width = element_type_of(argument)->width;
       if (is_reference(argument)) numbers += width;
       trial.made_up = trial.made_up || (!is_reference(argument) && lints.loaded.contains(argument.parameter));
@@ -129,11 +132,13 @@ class Trials {
     for (const Grid& grid : kGrids.at(axes_of(signature_) - 1)) {
       Grid launched = grid;
       limit(launched.group);
-      const std::vector<ValidationReport> reports = launch(launched);
+      const std::vector<pipeline::ValidationReport> reports = launch(launched);
       // A launch that was given up says nothing.
-      if (std::ranges::find(reports, Fault::kEndlessLoop, &ValidationReport::fault) != reports.end()) continue;
+      if (std::ranges::find(reports, pipeline::Fault::kEndlessLoop, &pipeline::ValidationReport::fault) !=
+          reports.end())
+        continue;
       ++trial.launches;
-      for (const ValidationReport& report : reports) add(report, launched.group);
+      for (const pipeline::ValidationReport& report : reports) add(report, launched.group);
       if (std::ranges::none_of(reports, [&](const auto& report) { return is_beyond_threadgroup_memory(report); })) {
         most_within_ = std::max(most_within_, threads_of(launched.group));
       }
@@ -147,16 +152,16 @@ class Trials {
   Trial trial;
 
  private:
-  static std::uint64_t one_of(const FunctionConstant& constant) {
+  static std::uint64_t one_of(const air::FunctionConstant& constant) {
     const auto type = element_type(constant.type);
     std::uint64_t bits = 0;
     if (type && type->width == 1) put_number(type->scalar, std::uint64_t{1}, reinterpret_cast<std::byte*>(&bits));
     return bits;
   }
 
-  static std::uint64_t threads_of(const Size& group) { return std::uint64_t{group[0]} * group[1] * group[2]; }
+  static std::uint64_t threads_of(const pipeline::Size& group) { return std::uint64_t{group[0]} * group[1] * group[2]; }
 
-  void add(const ValidationReport& report, const Size& group) {
+  void add(const pipeline::ValidationReport& report, const pipeline::Size& group) {
     for (TrialReport& known : trial.reports) {
       if (known.report.fault != report.fault || known.report.site != report.site) continue;
       ++known.launches;
@@ -169,8 +174,8 @@ class Trials {
                              .fewest_threads = threads_of(group)});
   }
 
-  bool is_beyond_threadgroup_memory(const ValidationReport& report) const {
-    return report.fault == Fault::kOutOfBounds && is_of_threadgroup(report);
+  bool is_beyond_threadgroup_memory(const pipeline::ValidationReport& report) const {
+    return report.fault == pipeline::Fault::kOutOfBounds && is_of_threadgroup(report);
   }
 
   // A kernel that is made for threadgroups of so many threads is correct, if nothing launches it with more. Metal has a
@@ -193,10 +198,10 @@ class Trials {
     trial.reports.push_back(std::move(all));
   }
 
-  bool is_of_threadgroup(const ValidationReport& report) const {
+  bool is_of_threadgroup(const pipeline::ValidationReport& report) const {
     if (report.binding < 0) return true;
-    return std::ranges::any_of(signature_.arguments, [&](const Argument& argument) {
-      return argument.kind == ArgumentKind::kThreadgroupBuffer && argument.name == report.argument;
+    return std::ranges::any_of(signature_.arguments, [&](const air::Argument& argument) {
+      return argument.kind == air::ArgumentKind::kThreadgroupBuffer && argument.name == report.argument;
     });
   }
 
@@ -204,28 +209,29 @@ class Trials {
   void run_with_too_many_threads() {
     const Grid exact = kGrids[0].at(1);
     std::set<int> larger;
-    for (const ValidationReport& report : launch(exact, &larger)) {
-      if (report.fault == Fault::kOutOfBounds) larger.insert(report.binding);
+    for (const pipeline::ValidationReport& report : launch(exact, &larger)) {
+      if (report.fault == pipeline::Fault::kOutOfBounds) larger.insert(report.binding);
     }
     Grid more = exact;
     more.threads[0] += kBeyond;
-    for (const ValidationReport& report : launch(more, &larger, exact.threads[0])) {
-      if (report.fault == Fault::kOutOfBounds && !larger.contains(report.binding)) {
+    for (const pipeline::ValidationReport& report : launch(more, &larger, exact.threads[0])) {
+      if (report.fault == pipeline::Fault::kOutOfBounds && !larger.contains(report.binding)) {
         trial.reports.push_back({.report = report, .always = true});
       }
     }
   }
 
   // `larger`: where it is given, buffers other than these have one element for each of `count`.
-  std::vector<ValidationReport> launch(Grid grid, const std::set<int>* larger = nullptr, std::uint32_t count = 0) {
+  std::vector<pipeline::ValidationReport> launch(Grid grid, const std::set<int>* larger = nullptr,
+                                                 std::uint32_t count = 0) {
     if (count == 0) count = std::min(grid.threads[0], kMostCount);
     const std::size_t cube = std::size_t{count} * count * count;
     const std::size_t elements = std::clamp(cube, kFewestElements, kMostElements);
-    Launch launch;
-    std::vector<AlignedBytes> memory(kMaxBindings);
-    for (const Argument& argument : signature_.arguments) {
-      if (!is_bound(argument.kind)) continue;
-      if (argument.kind == ArgumentKind::kThreadgroupBuffer) {
+    pipeline::Launch launch;
+    std::vector<AlignedBytes> memory(air::kMaxBindings);
+    for (const air::Argument& argument : signature_.arguments) {
+      if (!air::is_bound(argument.kind)) continue;
+      if (argument.kind == air::ArgumentKind::kThreadgroupBuffer) {
         launch.threadgroup_bytes[argument.binding] = kThreadgroupBytes;
         continue;
       }
@@ -236,7 +242,7 @@ class Trials {
         launch.buffer_bytes[i] = memory[i].size();
       }
     }
-    std::vector<ValidationReport> reports;
+    std::vector<pipeline::ValidationReport> reports;
     launch.validate = true;
     launch.reports = &reports;
     limit(grid.group);
@@ -244,7 +250,7 @@ class Trials {
     return reports;
   }
 
-  AlignedBytes contents(const Argument& argument, std::uint32_t count, std::size_t elements) const {
+  AlignedBytes contents(const air::Argument& argument, std::uint32_t count, std::size_t elements) const {
     const auto type = element_type_of(argument);
     if (!type && is_reference(argument)) {
       std::vector<std::byte> bytes(std::min(argument.buffer_size, kUnknownBytes));
@@ -265,7 +271,7 @@ class Trials {
     return AlignedBytes(lay_out(*type, scalars));
   }
 
-  void limit(Size& group) const {
+  void limit(pipeline::Size& group) const {
     const std::uint32_t most = pipeline_->max_threads_per_threadgroup();
     while (std::uint64_t{group[0]} * group[1] * group[2] > most) {
       std::uint32_t& extent = *std::ranges::max_element(group);
@@ -273,19 +279,19 @@ class Trials {
     }
   }
 
-  const Signature signature_;
-  std::shared_ptr<Pipeline> pipeline_;
+  const air::Signature signature_;
+  std::shared_ptr<pipeline::Pipeline> pipeline_;
   std::uint64_t most_within_ = 0;  // threads of a threadgroup that kept within threadgroup memory
   bool knows_count_ = false;       // it has one whole number by reference, and compares positions
 };
 
 }  // namespace
 
-Trial try_kernel(const FunctionEntry& function, const lint::Lints& lints) {
+Trial try_kernel(const library::FunctionEntry& function, const lint::Lints& lints) {
   ::setenv("ANYMPS_VALIDATE_LOOPS", kLoopLimit, /*overwrite=*/0);
   Trials trials(function, lints);
   if (trials.trial.not_tried.empty()) trials.run();
   return std::move(trials.trial);
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

@@ -8,12 +8,12 @@
 
 #include "metal/library/metallib.h"
 #include "metal/lint/lint.h"
-#include "metal/validation.h"
+#include "metal/pipeline/validation.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
 struct TrialReport {
-  ValidationReport report;
+  pipeline::ValidationReport report;
   bool threadgroup = false;              // it is of threadgroup memory
   std::size_t launches = 1;              // in which it was seen
   bool always = false;                   // in every one, whatever the shape of the threadgroup
@@ -34,7 +34,7 @@ struct Trial {
 
 // Several grids; numbers by reference are the count of threads along x (69 at most), floats are random, whole numbers
 // in buffers lie below that count, and buffers hold that count to the power of three. A kernel that knows its count is
-// also launched with more threads, on buffers of that many elements. Throws engine::KernelError or AirError.
-Trial try_kernel(const FunctionEntry& function, const lint::Lints& lints);
+// also launched with more threads, on buffers of that many elements. Throws pipeline::KernelError or AirError.
+Trial try_kernel(const library::FunctionEntry& function, const lint::Lints& lints);
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

@@ -9,9 +9,9 @@
 
 #include "gpu/thread_pool.h"
 #include "metal/engine/compiler.h"
-#include "metal/json_text.h"
+#include "metal/support/json_text.h"
 
-namespace anymps::metal {
+namespace anymps::metal::tool {
 
 namespace {
 
@@ -21,24 +21,24 @@ double thread_milliseconds() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
 }
 
-llvm::json::Object verify_simd(const FunctionEntry& function) {
+llvm::json::Object verify_simd(const library::FunctionEntry& function) {
   const double began = thread_milliseconds();
-  const engine::CompiledKernel kernel = engine::compile_kernel(
-      function.bitcode, function.name, {.constants = {}, .simdgroups = lower::Simdgroups::kWhole});
+  const runtime::CompiledKernel kernel = engine::compile_kernel(
+      function.bitcode, function.name, {.constants = {}, .simdgroups = lower::vectorize::Simdgroups::kWhole});
   llvm::json::Object entry;
   entry["ms"] = thread_milliseconds() - began;
   entry["bytes"] = static_cast<std::int64_t>(kernel.object.size());
-  if (!kernel.declined.empty()) entry["declined"] = llvm::json::fixUTF8(kernel.declined);
+  if (!kernel.not_vectorized.empty()) entry["declined"] = llvm::json::fixUTF8(kernel.not_vectorized);
   return entry;
 }
 
-llvm::json::Object verify(const FunctionEntry& function, bool simd) {
+llvm::json::Object verify(const library::FunctionEntry& function, bool simd) {
   llvm::json::Object entry;
   entry["name"] = llvm::json::fixUTF8(function.name);
   const double began = thread_milliseconds();
   try {
-    const engine::CompiledKernel kernel = engine::compile_kernel(function.bitcode, function.name, {});
-    entry["route"] = std::string(lower::name_of(kernel.route));
+    const runtime::CompiledKernel kernel = engine::compile_kernel(function.bitcode, function.name, {});
+    entry["route"] = std::string(abi::name_of(kernel.route));
     entry["ms"] = thread_milliseconds() - began;
     entry["bytes"] = static_cast<std::int64_t>(kernel.object.size());
     if (simd) entry["simd"] = verify_simd(function);
@@ -50,12 +50,12 @@ llvm::json::Object verify(const FunctionEntry& function, bool simd) {
 
 }  // namespace
 
-std::string verify_as_json(std::span<const FunctionEntry> functions, unsigned jobs, bool simd) {
+std::string verify_as_json(std::span<const library::FunctionEntry> functions, unsigned jobs, bool simd) {
   std::vector<llvm::json::Object> entries(functions.size());
   gpu::ThreadPool pool(jobs);
   pool.parallel_for(functions.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      if (functions[i].type == FunctionType::kKernel) entries[i] = verify(functions[i], simd);
+      if (functions[i].type == library::FunctionType::kKernel) entries[i] = verify(functions[i], simd);
     }
   });
   llvm::json::Array kernels;
@@ -67,7 +67,7 @@ std::string verify_as_json(std::span<const FunctionEntry> functions, unsigned jo
   llvm::json::Object answer;
   answer["kernels"] = std::move(kernels);
   answer["peak_kib"] = static_cast<std::int64_t>(usage.ru_maxrss);
-  return json_text(std::move(answer));
+  return support::json_text(std::move(answer));
 }
 
-}  // namespace anymps::metal
+}  // namespace anymps::metal::tool

@@ -3,7 +3,7 @@
 
 #include <ATen/autocast_mode.h>
 
-namespace anymps::superres {
+namespace anymps::superres::device {
 
 // In bfloat16 on every device: its range is that of float, so that small gradients need no scaling.
 class Autocast {
@@ -27,4 +27,4 @@ class Autocast {
   at::ScalarType dtype_;
 };
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::device

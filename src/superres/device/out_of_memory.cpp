@@ -1,11 +1,11 @@
-#include "superres/out_of_memory.h"
+#include "superres/device/out_of_memory.h"
 
 #include <c10/util/Exception.h>
 
 #include <new>
 #include <string_view>
 
-namespace anymps::superres {
+namespace anymps::superres::device {
 
 bool is_out_of_memory(const std::exception& error) {
   if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) return true;
@@ -18,4 +18,4 @@ bool is_out_of_memory(const std::exception& error) {
   return false;
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::device

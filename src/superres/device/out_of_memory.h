@@ -3,8 +3,8 @@
 
 #include <exception>
 
-namespace anymps::superres {
+namespace anymps::superres::device {
 
 bool is_out_of_memory(const std::exception& error);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::device

@@ -1,13 +1,13 @@
-#include "superres/enlarge.h"
+#include "superres/enlarge/enlarge.h"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
 
-#include "superres/out_of_memory.h"
-#include "superres/pixels.h"
+#include "superres/device/out_of_memory.h"
+#include "superres/pictures/pixels.h"
 
-namespace anymps::superres {
+namespace anymps::superres::enlarge {
 
 at::Tensor enlarged(const at::Tensor& low, int scale) {
   const std::array<std::int64_t, 2> size{low.size(2) * scale, low.size(3) * scale};
@@ -16,7 +16,7 @@ at::Tensor enlarged(const at::Tensor& low, int scale) {
 
 namespace {
 
-at::Tensor in_tiles(Network& network, const at::Tensor& low, int scale, const c10::Device& device,
+at::Tensor in_tiles(networks::Network& network, const at::Tensor& low, int scale, const c10::Device& device,
                     const TileOptions& options, const TileProgress& progress) {
   const at::NoGradGuard constant;
   const std::int64_t height = low.size(1);
@@ -47,28 +47,28 @@ at::Tensor in_tiles(Network& network, const at::Tensor& low, int scale, const c1
 
 }  // namespace
 
-at::Tensor enlarged_in_tiles(Network& network, const at::Tensor& low, int scale, const c10::Device& device,
+at::Tensor enlarged_in_tiles(networks::Network& network, const at::Tensor& low, int scale, const c10::Device& device,
                              TileOptions& options, const TileProgress& progress) {
   while (true) {
     try {
       return in_tiles(network, low, scale, device, options, progress);
     } catch (const std::exception& error) {
-      if (!is_out_of_memory(error) || options.tile <= kSmallestTile) throw;
+      if (!device::is_out_of_memory(error) || options.tile <= kSmallestTile) throw;
       options.tile = std::max(kSmallestTile, options.tile / 2);
     }
   }
 }
 
-at::Tensor enlarged_image(Network& network, const Image& image, int scale, const c10::Device& device,
+at::Tensor enlarged_image(networks::Network& network, const files::Image& image, int scale, const c10::Device& device,
                           TileOptions& options, const TileProgress& progress) {
-  const at::Tensor colours = tensor_of(rgb_of(image));
+  const at::Tensor colours = pictures::tensor_of(pictures::rgb_of(image));
   at::Tensor made = enlarged_in_tiles(network, colours, scale, device, options, progress);
   if (image.channels < 3) made = made.mean(0, /*keepdim=*/true);
   if (image.has_alpha()) {
-    const at::Tensor alpha = tensor_of(image).narrow(0, image.channels - 1, 1).unsqueeze(0);
+    const at::Tensor alpha = pictures::tensor_of(image).narrow(0, image.channels - 1, 1).unsqueeze(0);
     made = at::cat({made, enlarged(alpha, scale).squeeze(0)});
   }
   return made;
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::enlarge

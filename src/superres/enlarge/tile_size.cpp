@@ -1,4 +1,4 @@
-#include "superres/tile_size.h"
+#include "superres/enlarge/tile_size.h"
 
 #include <ATen/detail/MPSHooksInterface.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "gpu/machine_memory.h"
+#include "gpu/support/machine_memory.h"
 
-namespace anymps::superres {
+namespace anymps::superres::enlarge {
 namespace {
 
 // The part of it that one picture may take: convolutions want room of their own.
@@ -27,24 +27,24 @@ double free_bytes(const c10::Device& device) {
     return watermark() * static_cast<double>(hooks.getRecommendedMaxMemory()) -
            static_cast<double>(hooks.getCurrentAllocatedMemory());
   }
-  if (device.is_cpu()) return static_cast<double>(gpu::available_memory());
+  if (device.is_cpu()) return static_cast<double>(gpu::support::available_memory());
   return 8e9;  // a GPU of today has it; one that has less says so
 }
 
 // Around the upsampler, where the most is held at once.
-double bytes_of_a_pixel(const NetworkOptions& options) {
+double bytes_of_a_pixel(const networks::NetworkOptions& options) {
   constexpr double kGridValues = 64;  // coordinates of four groups, in several steps
   const double squared = options.scale * options.scale;
-  const double grid = options.upsampler == Upsampler::kDySample ? kGridValues * squared : 0;
+  const double grid = options.upsampler == networks::Upsampler::kDySample ? kGridValues * squared : 0;
   return sizeof(float) * (options.width * (2 * squared + 6) + grid);
 }
 
 }  // namespace
 
-int tile_size(const NetworkOptions& options, int overlap, const c10::Device& device) {
+int tile_size(const networks::NetworkOptions& options, int overlap, const c10::Device& device) {
   const double pixels = std::max(0.0, kMemoryShare * free_bytes(device)) / bytes_of_a_pixel(options);
   const double side = std::sqrt(pixels) - 2 * overlap;
   return static_cast<int>(std::clamp<double>(std::floor(side / 16) * 16, kSmallestTile, kLargestTile));
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::enlarge

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 
 FolderLock::FolderLock(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
@@ -23,4 +23,4 @@ FolderLock::FolderLock(const std::filesystem::path& folder) {
 
 FolderLock::~FolderLock() { ::close(descriptor_); }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 
 // Held for as long as it lives, or the process does.
 class FolderLock {
@@ -18,4 +18,4 @@ class FolderLock {
   int descriptor_;
 };
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

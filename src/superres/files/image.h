@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 
 struct Image {
   int width = 0;
@@ -20,4 +20,4 @@ struct Image {
   }
 };
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

@@ -7,7 +7,7 @@
 
 #include "superres/files/unfolding.h"
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 
 // What is wrong with a file, in a few words without its name.
 struct ImageError : std::runtime_error {
@@ -23,4 +23,4 @@ inline void check_size(std::uint64_t width, std::uint64_t height) {
   }
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

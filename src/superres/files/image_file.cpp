@@ -9,11 +9,11 @@
 #include <memory>
 #include <string_view>
 
-#include "gpu/whole_file.h"
+#include "gpu/support/whole_file.h"
 #include "superres/files/image_error.h"
 #include "superres/files/png_codec.h"
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,7 +82,7 @@ Image decode_image(Bytes bytes) {
 }
 
 Image read_image(const fs::path& path) {
-  const std::optional<std::string> bytes = gpu::read_whole(path);
+  const std::optional<std::string> bytes = gpu::support::read_whole(path);
   if (!bytes) throw ImageError("it cannot be read");
   return decode_image({reinterpret_cast<const std::uint8_t*>(bytes->data()), bytes->size()});
 }
@@ -100,4 +100,4 @@ std::vector<std::uint8_t> encode_jpeg(const Image& image, int quality) {
   return {kept.get(), kept.get() + size};
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

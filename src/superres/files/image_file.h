@@ -9,7 +9,7 @@
 #include "superres/files/image.h"
 #include "superres/files/image_error.h"
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 
 // Palettes are resolved, CMYK and animations refused. Throws ImageError.
 Image read_image(const std::filesystem::path& path);
@@ -18,4 +18,4 @@ Image decode_image(std::span<const std::uint8_t> bytes);
 // Of 8 bits, without alpha.
 std::vector<std::uint8_t> encode_jpeg(const Image& image, int quality);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

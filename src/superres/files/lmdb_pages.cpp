@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 namespace {
 
 // The layout of LMDB 0.9, as mdb.c has it, on machines of 64 bits.
@@ -280,4 +280,4 @@ bool check_pages(const std::filesystem::path& path, std::uint64_t transaction, b
   return true;
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

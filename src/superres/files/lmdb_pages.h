@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 
 // What is wrong, without the file's name.
 struct PagesError : std::runtime_error {
@@ -21,4 +21,4 @@ void check_first_pages(const std::filesystem::path& path);
 // whether the state was found: a writer may have gone on since.
 bool check_pages(const std::filesystem::path& path, std::uint64_t transaction, bool for_writing);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

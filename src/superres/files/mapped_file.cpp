@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string>
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 namespace {
 
 constexpr int kStatus = 2;
@@ -98,4 +98,4 @@ MappedFile::~MappedFile() {
   maps[place_].begin.store(0, std::memory_order_release);
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 
 // While it lives, reading beyond the end of a file that this process has mapped ends the program with one line about it
 // and status 2, instead of SIGBUS. Of more files at a time than kMostMapped the later ones are not looked at.
@@ -23,4 +23,4 @@ class MappedFile {
   std::size_t place_;
 };
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <unordered_map>
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 
 namespace {
 
@@ -325,4 +325,4 @@ class PickleMachine {
 
 Pickle::Pickle(std::string_view bytes) { PickleMachine(bytes, *this).run(); }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

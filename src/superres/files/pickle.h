@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 
 // One line about what is wrong with it.
 struct PickleError : std::runtime_error {
@@ -56,4 +56,4 @@ class Pickle {
   const PickleValue* top_ = nullptr;
 };
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

@@ -9,7 +9,7 @@
 
 #include "superres/files/image_error.h"
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 namespace {
 
 // libpng leaves by longjmp, which skips destructors: whatever has one lives in these two, outside the functions that
@@ -137,4 +137,4 @@ std::vector<std::uint8_t> encode_png(const Image& image) {
   return std::move(writing.bytes);
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

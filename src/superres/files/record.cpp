@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 namespace {
 
 // Little-endian, as all machines are that this runs on.
@@ -92,4 +92,4 @@ Pair decode_record(std::span<const std::uint8_t> bytes) {
   return {std::move(high), std::move(low)};
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

@@ -8,7 +8,7 @@
 
 #include "superres/files/image.h"
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 
 struct RecordError : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -24,4 +24,4 @@ std::vector<std::uint8_t> encode_record(const Pair& pair);
 // Throws RecordError where the bytes are not what encode_record made: too few, of another version, changed.
 Pair decode_record(std::span<const std::uint8_t> bytes);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

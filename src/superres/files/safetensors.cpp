@@ -6,9 +6,9 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "lab/json_text.h"
+#include "lab/base/json_text.h"
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 namespace {
 
 using nlohmann::json;
@@ -61,7 +61,7 @@ Safetensors parse_safetensors(std::string_view bytes) {
   if (length > kLongestHeader || length > bytes.size() - sizeof(length)) {
     throw SafetensorsError("it is cut short, or no file of weights");
   }
-  const json header = lab::json_of(bytes.substr(sizeof(length), length));
+  const json header = lab::base::json_of(bytes.substr(sizeof(length), length));
   if (!header.is_object()) throw SafetensorsError("its header is damaged");
   const std::string_view data = bytes.substr(sizeof(length) + length);
   Safetensors file;
@@ -94,4 +94,4 @@ std::string safetensors_header(const Safetensors& file) {
   return std::string(reinterpret_cast<const char*>(&length), sizeof(length)) + text;
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

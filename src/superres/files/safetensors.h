@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 
 // One line about what is wrong with a file, without its name.
 struct SafetensorsError : std::runtime_error {
@@ -34,4 +34,4 @@ Safetensors parse_safetensors(std::string_view bytes);
 // Up to where the tensors begin; they follow in the entries' order. Of these only the lengths of `bytes` are looked at.
 std::string safetensors_header(const Safetensors& file);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

@@ -8,11 +8,11 @@
 #include <array>
 #include <cstring>
 
-#include "lab/json_text.h"
+#include "lab/base/json_text.h"
 #include "superres/files/lmdb_pages.h"
 #include "superres/files/text_hash.h"
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -88,7 +88,7 @@ std::string source_key(std::string_view name) {
 }
 
 Source source_in(std::string_view text) {
-  const json value = lab::json_of(text);
+  const json value = lab::base::json_of(text);
   if (!value.is_object()) return {};
   return {value.value("name", ""), value.value("first", std::uint64_t{0}), value.value("count", std::uint64_t{0}),
           value.value("error", ""), value.value("bytes", std::uint64_t{0})};
@@ -148,7 +148,7 @@ Store::Store(const fs::path& path, bool writable) : path_(path) {
   Transaction transaction(made, path_, writable);
   check(mdb_dbi_open(transaction.handle(), nullptr, 0, &database_), path);
   if (const auto about = transaction.get(database_, kAboutKey)) {
-    const json found = lab::json_of(*about);
+    const json found = lab::base::json_of(*about);
     if (!found.is_object() || found.value("program", "") != "anymps sr") {
       throw StoreError(path.string() + ": it is a database of another program");
     }
@@ -176,13 +176,13 @@ Store Store::append_to(const fs::path& path, const json& settings) {
   if (store.settings_.is_null()) {
     Transaction transaction(store.environment_.get(), path, true);
     transaction.put(store.database_, kAboutKey,
-                    lab::json_line({{"program", "anymps sr"}, {"version", kVersion}, {"settings", settings}}));
+                    lab::base::json_line({{"program", "anymps sr"}, {"version", kVersion}, {"settings", settings}}));
     transaction.commit();
     store.settings_ = settings;
   } else if (store.settings_ != settings) {
     throw StoreError(
         fmt::format("{}: it was packed with other settings ({}): name another database, or the same settings",
-                    path.string(), lab::json_line(store.settings_)));
+                    path.string(), lab::base::json_line(store.settings_)));
   }
   return store;
 }
@@ -240,13 +240,13 @@ void Store::add(const std::string& name, std::uint64_t bytes_of_file, const std:
   transaction.put(database_, kCountKey, std::to_string(first + pairs.size()));
   transaction.put(
       database_, source_key(name),
-      lab::json_line({{"name", name}, {"first", first}, {"count", pairs.size()}, {"bytes", bytes_of_file}}));
+      lab::base::json_line({{"name", name}, {"first", first}, {"count", pairs.size()}, {"bytes", bytes_of_file}}));
   transaction.commit();
 }
 
 void Store::skip(const std::string& name, const std::string& error) {
   Transaction transaction(environment_.get(), path_, true);
-  transaction.put(database_, source_key(name), lab::json_line({{"name", name}, {"error", error}}));
+  transaction.put(database_, source_key(name), lab::base::json_line({{"name", name}, {"error", error}}));
   transaction.commit();
 }
 
@@ -261,4 +261,4 @@ std::uint64_t Store::disk_bytes() const {
   return ::stat(path_.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_blocks) * 512 : 0;
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

@@ -17,7 +17,7 @@
 
 struct MDB_env;
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 
 // One line that names the database and what is wrong with it.
 struct StoreError : std::runtime_error {
@@ -67,4 +67,4 @@ class Store {
   nlohmann::json settings_;
 };
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 
 // FNV-1a.
 constexpr std::uint64_t text_hash(std::string_view text) {
@@ -13,4 +13,4 @@ constexpr std::uint64_t text_hash(std::string_view text) {
   return hash;
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

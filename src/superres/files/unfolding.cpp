@@ -2,9 +2,9 @@
 
 #include <cstdlib>
 
-#include "gpu/whole_number.h"
+#include "gpu/support/whole_number.h"
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 namespace {
 
 constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 27;
@@ -13,7 +13,7 @@ constexpr std::uint64_t kAlwaysBytes = std::uint64_t{64} << 20;
 
 std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : gpu::whole_number<std::uint64_t>(text).value_or(otherwise);
+  return text == nullptr ? otherwise : gpu::support::whole_number<std::uint64_t>(text).value_or(otherwise);
 }
 
 }  // namespace
@@ -24,4 +24,4 @@ std::uint64_t most_bytes_of_weights(std::uint64_t file_bytes) {
   return setting("ANYMPS_SR_MOST_BYTES", kTimesTheFile * file_bytes + kAlwaysBytes);
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 
 // Of a picture: ANYMPS_SR_MOST_PIXELS, or 134 million, which is more than any camera has.
 std::uint64_t most_pixels();
@@ -13,4 +13,4 @@ std::uint64_t most_pixels();
 // writes is not compressed.
 std::uint64_t most_bytes_of_weights(std::uint64_t file_bytes);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

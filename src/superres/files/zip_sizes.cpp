@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace anymps::superres {
+namespace anymps::superres::files {
 namespace {
 
 // Offsets and marks of the ZIP format (PKWARE's APPNOTE, 4.3.12 to 4.3.16 and 4.5.3).
@@ -79,4 +79,4 @@ std::optional<std::uint64_t> unfolded_size(std::string_view zip) {
   }
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::files

@@ -1,13 +1,13 @@
-#include "superres/checkpointed.h"
+#include "superres/networks/checkpointed.h"
 
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <utility>
 
-#include "superres/autocast.h"
+#include "superres/device/autocast.h"
 
-namespace anymps::superres {
+namespace anymps::superres::networks {
 namespace {
 
 using BlockFunction = std::function<at::Tensor(const at::Tensor&)>;
@@ -36,7 +36,7 @@ struct Again : torch::autograd::Function<Again> {
     const at::Tensor input = context->get_saved_variables()[0].detach().requires_grad_(true);
     at::Tensor output;
     {
-      const Autocast mixed(input.device().type(), context->saved_data["mixed"].toBool());
+      const device::Autocast mixed(input.device().type(), context->saved_data["mixed"].toBool());
       output = block(input);
     }
     torch::autograd::backward({output}, {gradients[0]});
@@ -51,4 +51,4 @@ at::Tensor checkpointed(const BlockFunction& block, const at::Tensor& input) {
   return Again::apply(input, c10::make_intrusive<Kept>(block));
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::networks

@@ -5,10 +5,10 @@
 
 #include <functional>
 
-namespace anymps::superres {
+namespace anymps::superres::networks {
 
 // `block` is called once now and once in the backward pass, and must do the same both times. Gradients of its own
 // parameters are accumulated as always.
 at::Tensor checkpointed(const std::function<at::Tensor(const at::Tensor&)>& block, const at::Tensor& input);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::networks

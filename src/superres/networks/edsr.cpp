@@ -1,14 +1,14 @@
-#include "superres/edsr.h"
+#include "superres/networks/edsr.h"
 
 #include <torch/nn/init.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/pixelshuffle.h>
 
-#include "superres/interpolating.h"
-#include "superres/layers.h"
+#include "superres/networks/interpolating.h"
+#include "superres/networks/layers.h"
 
-namespace anymps::superres {
+namespace anymps::superres::networks {
 namespace {
 
 using torch::nn::Conv2d;
@@ -105,4 +105,4 @@ class Edsr : public Network {
 
 std::shared_ptr<Network> make_edsr(const NetworkOptions& options) { return std::make_shared<Edsr>(options); }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::networks

@@ -1,12 +1,12 @@
-#include "superres/interpolating.h"
+#include "superres/networks/interpolating.h"
 
 #include <ATen/ATen.h>
 
 #include <cmath>
 
-#include "superres/layers.h"
+#include "superres/networks/layers.h"
 
-namespace anymps::superres {
+namespace anymps::superres::networks {
 namespace {
 
 // Of the weights that chance gave.
@@ -61,4 +61,4 @@ void interpolate_colours(torch::nn::Conv2d& convolution, std::int64_t factor, bo
   }
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::networks

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace anymps::superres {
+namespace anymps::superres::networks {
 
 // The colours go through it as its first three channels; what else came to these is made small.
 void pass_colours(torch::nn::Conv2d& convolution);
@@ -17,4 +17,4 @@ void average_colours(torch::nn::Conv2d& convolution);
 // enlarged. Where `beside_nearest`, only what that differs by from repeating each pixel.
 void interpolate_colours(torch::nn::Conv2d& convolution, std::int64_t factor, bool beside_nearest = false);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::networks

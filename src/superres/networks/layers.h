@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "superres/checkpointed.h"
+#include "superres/networks/checkpointed.h"
 
-namespace anymps::superres {
+namespace anymps::superres::networks {
 
 inline constexpr std::int64_t kColours = 3;
 
@@ -24,4 +24,4 @@ at::Tensor through(const std::shared_ptr<Block>& block, const at::Tensor& x, boo
   return checkpointed([block](const at::Tensor& y) { return block->forward(y); }, x);
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::networks

@@ -1,20 +1,20 @@
-#include "superres/network.h"
+#include "superres/networks/network.h"
 
 #include <fmt/format.h>
 
 #include <stdexcept>
 
-#include "superres/edsr.h"
-#include "superres/plksr.h"
-#include "superres/scale.h"
+#include "superres/networks/edsr.h"
+#include "superres/networks/plksr.h"
+#include "superres/pictures/scale.h"
 
-namespace anymps::superres {
+namespace anymps::superres::networks {
 
 void NetworkOptions::check() const {
   if (kind != "edsr" && kind != "plksr" && kind != "realplksr") {
     throw std::invalid_argument(fmt::format("`{}` is none of the networks edsr, plksr and realplksr", kind));
   }
-  check_scale(scale);
+  pictures::check_scale(scale);
   if (width < 4 || width > 1024 || width % 4 != 0) {
     throw std::invalid_argument(fmt::format("width {} is no multiple of 4 from 4 to 1024", width));
   }
@@ -47,4 +47,4 @@ std::shared_ptr<Network> make_network(const NetworkOptions& options) {
   return options.kind == "edsr" ? make_edsr(options) : make_plksr(options);
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::networks

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "superres/upsampler.h"
+#include "superres/networks/upsampler.h"
 
-namespace anymps::superres {
+namespace anymps::superres::networks {
 
 struct NetworkOptions {
   std::string kind = "edsr";  // "edsr", "plksr" or "realplksr"
@@ -37,4 +37,4 @@ class Network : public torch::nn::Module {
 // With weights of its own kind of initialisation, from PyTorch's generator for the CPU.
 std::shared_ptr<Network> make_network(const NetworkOptions& options);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::networks

@@ -1,4 +1,4 @@
-#include "superres/plksr.h"
+#include "superres/networks/plksr.h"
 
 #include <torch/nn/init.h>
 #include <torch/nn/modules/activation.h>
@@ -7,10 +7,10 @@
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/normalization.h>
 
-#include "superres/interpolating.h"
-#include "superres/layers.h"
+#include "superres/networks/interpolating.h"
+#include "superres/networks/layers.h"
 
-namespace anymps::superres {
+namespace anymps::superres::networks {
 namespace {
 
 using torch::nn::Conv2d;
@@ -122,4 +122,4 @@ class Plksr : public Network {
 
 std::shared_ptr<Network> make_plksr(const NetworkOptions& options) { return std::make_shared<Plksr>(options); }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::networks

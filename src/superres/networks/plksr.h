@@ -2,10 +2,10 @@
 // the channels; and RealPLKSR, the same with a normalisation. Weights are named as in neosr and spandrel.
 #pragma once
 
-#include "superres/network.h"
+#include "superres/networks/network.h"
 
-namespace anymps::superres {
+namespace anymps::superres::networks {
 
 std::shared_ptr<Network> make_plksr(const NetworkOptions& options);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::networks

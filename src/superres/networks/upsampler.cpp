@@ -1,11 +1,11 @@
-#include "superres/upsampler.h"
+#include "superres/networks/upsampler.h"
 
 #include <torch/nn/functional/vision.h>
 #include <torch/nn/init.h>
 
 #include <stdexcept>
 
-namespace anymps::superres {
+namespace anymps::superres::networks {
 namespace {
 
 using torch::nn::Conv2dOptions;
@@ -102,4 +102,4 @@ at::Tensor DySampleImpl::plain_forward(const at::Tensor& features) {
   return end_conv_->forward(output.view({batch, -1, scale_ * height, scale_ * width}));
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::networks

@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace anymps::superres {
+namespace anymps::superres::networks {
 
 enum class Upsampler { kPixelShuffle, kDySample };
 
@@ -44,4 +44,4 @@ class DySampleImpl : public torch::nn::Module {
 };
 TORCH_MODULE(DySample);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::networks

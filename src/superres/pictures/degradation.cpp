@@ -1,4 +1,4 @@
-#include "superres/degradation.h"
+#include "superres/pictures/degradation.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -7,10 +7,10 @@
 #include <stdexcept>
 
 #include "superres/files/image_file.h"
-#include "superres/pixels.h"
-#include "superres/scale.h"
+#include "superres/pictures/pixels.h"
+#include "superres/pictures/scale.h"
 
-namespace anymps::superres {
+namespace anymps::superres::pictures {
 namespace {
 
 const char* downscale_name(Downscale downscale) {
@@ -58,7 +58,7 @@ Downscale downscale_from(const std::string& name) {
   throw std::invalid_argument(fmt::format("`{}` is none of bicubic, area and mixed", name));
 }
 
-Image degraded(const Image& high, const Degradation& degradation, std::uint64_t number) {
+files::Image degraded(const files::Image& high, const Degradation& degradation, std::uint64_t number) {
   std::seed_seq seeds{static_cast<std::uint32_t>(degradation.seed), static_cast<std::uint32_t>(degradation.seed >> 32),
                       static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32)};
   std::mt19937_64 random(seeds);
@@ -72,13 +72,13 @@ Image degraded(const Image& high, const Degradation& degradation, std::uint64_t 
     const at::Generator generator = at::detail::createCPUGenerator(random());
     low = low + at::randn(low.sizes(), generator, low.options()) * strength;
   }
-  Image image = image_of(low, high.bits);
+  files::Image image = image_of(low, high.bits);
   if (degradation.jpeg_quality > 0 && degradation.jpeg_quality < 100) {
     const int quality = degradation.jpeg_quality + static_cast<int>(chance() * (101 - degradation.jpeg_quality));
-    const Image again = decode_image(encode_jpeg(image_of(tensor_of(image), 8), quality));
+    const files::Image again = files::decode_image(files::encode_jpeg(image_of(tensor_of(image), 8), quality));
     image = image_of(tensor_of(again), high.bits);
   }
   return image;
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::pictures

@@ -7,7 +7,7 @@
 
 #include "superres/files/image.h"
 
-namespace anymps::superres {
+namespace anymps::superres::pictures {
 
 enum class Downscale { kBicubic, kArea, kMixed };  // mixed: one of the two, by chance
 
@@ -28,6 +28,6 @@ Downscale downscale_from(const std::string& name);
 
 // `number` tells pictures apart: with the same seed the same picture gets the same noise, whoever asks. Both sides of
 // the picture must be multiples of the scale.
-Image degraded(const Image& high, const Degradation& degradation, std::uint64_t number);
+files::Image degraded(const files::Image& high, const Degradation& degradation, std::uint64_t number);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::pictures

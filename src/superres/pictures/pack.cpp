@@ -1,4 +1,4 @@
-#include "superres/pack.h"
+#include "superres/pictures/pack.h"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include "superres/files/first_line.h"
 #include "superres/files/image_file.h"
 #include "superres/files/text_hash.h"
-#include "superres/pixels.h"
+#include "superres/pictures/pixels.h"
 
-namespace anymps::superres {
+namespace anymps::superres::pictures {
 namespace {
 
 namespace fs = std::filesystem;
@@ -26,16 +26,16 @@ bool is_picture(const fs::path& path) {
 
 // The pieces at high resolution, whose sides are multiples of the scale; what is left over at the right and below is
 // covered by pieces that overlap their neighbours.
-std::vector<Image> pieces_of(const Image& image, int crop, int scale) {
+std::vector<files::Image> pieces_of(const files::Image& image, int crop, int scale) {
   const int width = image.width / scale * scale;
   const int height = image.height / scale * scale;
   if (width == 0 || height == 0) {
-    throw ImageError(fmt::format("{} x {} pixels are too few for scale {}", image.width, image.height, scale));
+    throw files::ImageError(fmt::format("{} x {} pixels are too few for scale {}", image.width, image.height, scale));
   }
   if (crop == 0) return {cropped(image, 0, 0, width, height)};
   const int side_x = std::min(crop / scale * scale, width);
   const int side_y = std::min(crop / scale * scale, height);
-  std::vector<Image> pieces;
+  std::vector<files::Image> pieces;
   const auto places = [scale](int whole, int side) {
     std::vector<int> all;
     for (int at = 0; at + side < whole; at += side) all.push_back(at);
@@ -73,8 +73,8 @@ std::vector<std::string> pictures_in(const fs::path& folder) {
   return names;
 }
 
-PackReport pack(const fs::path& folder, const std::vector<std::string>& names, Store& store, const PackOptions& options,
-                const std::atomic<bool>& stop, const PackProgress& progress) {
+PackReport pack(const fs::path& folder, const std::vector<std::string>& names, files::Store& store,
+                const PackOptions& options, const std::atomic<bool>& stop, const PackProgress& progress) {
   PackReport report;
   for (const std::string& name : names) {
     if (stop) {
@@ -86,7 +86,7 @@ PackReport pack(const fs::path& folder, const std::vector<std::string>& names, S
     std::error_code unknown;
     const std::uint64_t bytes = fs::file_size(folder / name, unknown);
     // What was skipped is tried again: it may have been mended.
-    if (const std::optional<Source> packed = store.source(name); packed && packed->error.empty()) {
+    if (const std::optional<files::Source> packed = store.source(name); packed && packed->error.empty()) {
       if (packed->bytes == bytes) {
         ++report.before;
       } else {
@@ -94,15 +94,16 @@ PackReport pack(const fs::path& folder, const std::vector<std::string>& names, S
       }
       continue;
     }
-    std::vector<Pair> pairs;
+    std::vector<files::Pair> pairs;
     try {
-      const std::uint64_t number = text_hash(name);
-      for (Image& piece : pieces_of(rgb_of(read_image(folder / name)), options.crop, options.degradation.scale)) {
-        Image low = degraded(piece, options.degradation, number + pairs.size());
+      const std::uint64_t number = files::text_hash(name);
+      for (files::Image& piece :
+           pieces_of(rgb_of(files::read_image(folder / name)), options.crop, options.degradation.scale)) {
+        files::Image low = degraded(piece, options.degradation, number + pairs.size());
         pairs.push_back({std::move(piece), std::move(low)});
       }
     } catch (const std::exception& error) {
-      const std::string why = first_line(error.what());
+      const std::string why = files::first_line(error.what());
       store.skip(name, why);
       report.skipped.push_back(fmt::format("{}: {}", name, why));
       continue;
@@ -113,4 +114,4 @@ PackReport pack(const fs::path& folder, const std::vector<std::string>& names, S
   return report;
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::pictures

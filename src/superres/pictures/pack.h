@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "superres/degradation.h"
 #include "superres/files/store.h"
+#include "superres/pictures/degradation.h"
 
-namespace anymps::superres {
+namespace anymps::superres::pictures {
 
 struct PackOptions {
   Degradation degradation;
@@ -38,7 +38,7 @@ std::vector<std::string> pictures_in(const std::filesystem::path& folder);
 
 // The pictures `names` of the folder; what is in the database already is not done again. Ends early, with all that was
 // done kept, when `stop` becomes true.
-PackReport pack(const std::filesystem::path& folder, const std::vector<std::string>& names, Store& store,
+PackReport pack(const std::filesystem::path& folder, const std::vector<std::string>& names, files::Store& store,
                 const PackOptions& options, const std::atomic<bool>& stop, const PackProgress& progress);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::pictures

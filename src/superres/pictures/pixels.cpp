@@ -1,12 +1,12 @@
-#include "superres/pixels.h"
+#include "superres/pictures/pixels.h"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
 
-namespace anymps::superres {
+namespace anymps::superres::pictures {
 
-at::Tensor tensor_of(const Image& image) {
+at::Tensor tensor_of(const files::Image& image) {
   const double largest = image.bits == 16 ? 65535 : 255;
   // A copy is made below, so nothing writes to the samples.
   auto* samples = const_cast<std::uint16_t*>(image.samples.data());
@@ -17,7 +17,7 @@ at::Tensor tensor_of(const Image& image) {
       .contiguous();
 }
 
-Image image_of(const at::Tensor& pixels, int bits) {
+files::Image image_of(const at::Tensor& pixels, int bits) {
   const double largest = bits == 16 ? 65535 : 255;
   const at::Tensor rows = pixels.detach()
                               .to(at::kCPU, at::kFloat)
@@ -27,14 +27,15 @@ Image image_of(const at::Tensor& pixels, int bits) {
                               .permute({1, 2, 0})
                               .to(at::kInt)
                               .contiguous();
-  Image image{static_cast<int>(rows.size(1)), static_cast<int>(rows.size(0)), static_cast<int>(rows.size(2)), bits, {}};
+  files::Image image{
+      static_cast<int>(rows.size(1)), static_cast<int>(rows.size(0)), static_cast<int>(rows.size(2)), bits, {}};
   const auto* begin = rows.const_data_ptr<std::int32_t>();
   image.samples.assign(begin, begin + rows.numel());
   return image;
 }
 
-Image rgb_of(const Image& image) {
-  Image made{image.width, image.height, 3, image.bits, {}};
+files::Image rgb_of(const files::Image& image) {
+  files::Image made{image.width, image.height, 3, image.bits, {}};
   made.samples.reserve(made.count());
   const auto channels = static_cast<std::size_t>(image.channels);
   const bool grey = image.channels < 3;
@@ -46,8 +47,8 @@ Image rgb_of(const Image& image) {
   return made;
 }
 
-Image cropped(const Image& image, int x, int y, int width, int height) {
-  Image made{width, height, image.channels, image.bits, {}};
+files::Image cropped(const files::Image& image, int x, int y, int width, int height) {
+  files::Image made{width, height, image.channels, image.bits, {}};
   made.samples.reserve(made.count());
   const auto row = static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.channels);
   const auto taken = static_cast<std::ptrdiff_t>(width) * image.channels;
@@ -59,4 +60,4 @@ Image cropped(const Image& image, int x, int y, int width, int height) {
   return made;
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::pictures

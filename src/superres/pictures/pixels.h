@@ -5,17 +5,17 @@
 
 #include "superres/files/image.h"
 
-namespace anymps::superres {
+namespace anymps::superres::pictures {
 
 // Channels first, float, 0 to 1, on the CPU.
-at::Tensor tensor_of(const Image& image);
+at::Tensor tensor_of(const files::Image& image);
 
 // Rounded to the nearest sample of `bits` bits; what lies outside 0 to 1 becomes its end.
-Image image_of(const at::Tensor& pixels, int bits);
+files::Image image_of(const at::Tensor& pixels, int bits);
 
 // Grey becomes RGB; alpha is left out.
-Image rgb_of(const Image& image);
+files::Image rgb_of(const files::Image& image);
 
-Image cropped(const Image& image, int x, int y, int width, int height);
+files::Image cropped(const files::Image& image, int x, int y, int width, int height);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::pictures

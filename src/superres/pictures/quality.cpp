@@ -1,11 +1,11 @@
-#include "superres/quality.h"
+#include "superres/pictures/quality.h"
 
 #include <ATen/ATen.h>
 
 #include <cmath>
 #include <limits>
 
-namespace anymps::superres {
+namespace anymps::superres::pictures {
 namespace {
 
 constexpr std::int64_t kWindow = 11;
@@ -62,4 +62,4 @@ double ssim(const at::Tensor& one, const at::Tensor& other, int border) {
   return map.mean().item<double>();
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::pictures

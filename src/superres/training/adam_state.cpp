@@ -1,15 +1,15 @@
-#include "superres/adam_state.h"
+#include "superres/training/adam_state.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <torch/optim/adam.h>
 #include <torch/optim/adamw.h>
 
-namespace anymps::superres {
+namespace anymps::superres::training {
 namespace {
 
 template <typename State>
-void put(torch::optim::Optimizer& optimizer, const std::string& prefix, Weights& weights) {
+void put(torch::optim::Optimizer& optimizer, const std::string& prefix, weights::Weights& weights) {
   const auto& parameters = optimizer.param_groups().front().params();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const auto found = optimizer.state().find(parameters[i].unsafeGetTensorImpl());
@@ -22,7 +22,7 @@ void put(torch::optim::Optimizer& optimizer, const std::string& prefix, Weights&
 }
 
 template <typename State>
-void take(const Weights& weights, const std::string& prefix, torch::optim::Optimizer& optimizer) {
+void take(const weights::Weights& weights, const std::string& prefix, torch::optim::Optimizer& optimizer) {
   const auto& parameters = optimizer.param_groups().front().params();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const at::Tensor average = weights.find(fmt::format("{}{}.exp_avg", prefix, i));
@@ -38,7 +38,7 @@ void take(const Weights& weights, const std::string& prefix, torch::optim::Optim
 
 }  // namespace
 
-void put_adam_state(torch::optim::Optimizer& optimizer, const std::string& prefix, Weights& weights) {
+void put_adam_state(torch::optim::Optimizer& optimizer, const std::string& prefix, weights::Weights& weights) {
   if (dynamic_cast<torch::optim::AdamW*>(&optimizer) != nullptr) {
     put<torch::optim::AdamWParamState>(optimizer, prefix, weights);
   } else {
@@ -46,7 +46,7 @@ void put_adam_state(torch::optim::Optimizer& optimizer, const std::string& prefi
   }
 }
 
-void take_adam_state(const Weights& weights, const std::string& prefix, torch::optim::Optimizer& optimizer) {
+void take_adam_state(const weights::Weights& weights, const std::string& prefix, torch::optim::Optimizer& optimizer) {
   if (dynamic_cast<torch::optim::AdamW*>(&optimizer) != nullptr) {
     take<torch::optim::AdamWParamState>(weights, prefix, optimizer);
   } else {
@@ -54,4 +54,4 @@ void take_adam_state(const Weights& weights, const std::string& prefix, torch::o
   }
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::training

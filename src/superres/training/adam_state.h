@@ -5,13 +5,13 @@
 
 #include <string>
 
-#include "superres/weights.h"
+#include "superres/weights/weights.h"
 
-namespace anymps::superres {
+namespace anymps::superres::training {
 
 // Under `prefix` and the parameter's number: exp_avg, exp_avg_sq, and the step as a number. What was never stepped has
 // none.
-void put_adam_state(torch::optim::Optimizer& optimizer, const std::string& prefix, Weights& weights);
-void take_adam_state(const Weights& weights, const std::string& prefix, torch::optim::Optimizer& optimizer);
+void put_adam_state(torch::optim::Optimizer& optimizer, const std::string& prefix, weights::Weights& weights);
+void take_adam_state(const weights::Weights& weights, const std::string& prefix, torch::optim::Optimizer& optimizer);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::training

@@ -1,4 +1,4 @@
-#include "superres/batches.h"
+#include "superres/training/batches.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 #include <stdexcept>
 #include <thread>
 
-#include "superres/pixels.h"
+#include "superres/pictures/pixels.h"
 
-namespace anymps::superres {
+namespace anymps::superres::training {
 namespace {
 
 // SplitMix64: from any two numbers one that looks like chance.
@@ -48,9 +48,10 @@ std::uint64_t shuffled(std::uint64_t place, std::uint64_t count, std::uint64_t k
   return place;
 }
 
-at::Tensor cut(const Image& image, std::int64_t x, std::int64_t y, std::int64_t side, std::uint64_t turn) {
+at::Tensor cut(const files::Image& image, std::int64_t x, std::int64_t y, std::int64_t side, std::uint64_t turn) {
   const auto length = static_cast<int>(side);
-  at::Tensor pixels = tensor_of(rgb_of(cropped(image, static_cast<int>(x), static_cast<int>(y), length, length)));
+  at::Tensor pixels = pictures::tensor_of(
+      pictures::rgb_of(pictures::cropped(image, static_cast<int>(x), static_cast<int>(y), length, length)));
   if ((turn & 1) != 0) pixels = pixels.flip(2);
   if ((turn & 2) != 0) pixels = pixels.flip(1);
   if ((turn & 4) != 0) pixels = pixels.transpose(1, 2);
@@ -58,10 +59,10 @@ at::Tensor cut(const Image& image, std::int64_t x, std::int64_t y, std::int64_t 
 }
 
 // The pair at `place`, or the next one behind it that has room for a crop.
-Pair pair_from(const Store& store, const BatchOptions& options, std::uint64_t place) {
+files::Pair pair_from(const files::Store& store, const BatchOptions& options, std::uint64_t place) {
   const std::uint64_t count = options.pairs - options.first;
   for (std::uint64_t i = 0; i < count; ++i) {
-    Pair pair = store.at(options.first + (place + i) % count);
+    files::Pair pair = store.at(options.first + (place + i) % count);
     if (pair.low.width >= options.crop && pair.low.height >= options.crop) return pair;
   }
   throw std::invalid_argument(fmt::format(
@@ -70,14 +71,14 @@ Pair pair_from(const Store& store, const BatchOptions& options, std::uint64_t pl
 
 }  // namespace
 
-Batch batch_at(const Store& store, const BatchOptions& options, std::uint64_t number) {
+Batch batch_at(const files::Store& store, const BatchOptions& options, std::uint64_t number) {
   const std::uint64_t count = options.pairs - options.first;
   const auto batch = static_cast<std::uint64_t>(options.batch);
   std::vector<at::Tensor> lows;
   std::vector<at::Tensor> highs;
   for (std::uint64_t i = number * batch; i < (number + 1) * batch; ++i) {
     const std::uint64_t epoch = i / count;
-    const Pair pair = pair_from(store, options, shuffled(i % count, count, mixed(options.seed, epoch)));
+    const files::Pair pair = pair_from(store, options, shuffled(i % count, count, mixed(options.seed, epoch)));
     const std::uint64_t chance = mixed(options.seed ^ 0x5eed, i);
     const auto somewhere = [&](std::uint64_t which, int side) {
       const std::uint64_t places = static_cast<std::uint64_t>(side) - static_cast<std::uint64_t>(options.crop) + 1;
@@ -97,7 +98,7 @@ Batch batch_at(const Store& store, const BatchOptions& options, std::uint64_t nu
 
 // Each worker takes the next number; the caller takes them back in order.
 struct Batches::Readers {
-  Readers(const Store& store, const BatchOptions& options, std::uint64_t next)
+  Readers(const files::Store& store, const BatchOptions& options, std::uint64_t next)
       : store(store), options(options), wanted(next), taken(next) {
     for (int i = 0; i < options.workers; ++i) threads.emplace_back([this] { work(); });
   }
@@ -141,7 +142,7 @@ struct Batches::Readers {
     }
   }
 
-  const Store& store;
+  const files::Store& store;
   const BatchOptions options;
   std::mutex mutex;
   std::condition_variable changed;
@@ -152,11 +153,11 @@ struct Batches::Readers {
   std::vector<std::jthread> threads;  // last, so that they end before what they use
 };
 
-Batches::Batches(const Store& store, const BatchOptions& options, std::uint64_t next)
+Batches::Batches(const files::Store& store, const BatchOptions& options, std::uint64_t next)
     : readers_(std::make_unique<Readers>(store, options, next)) {}
 
 Batches::~Batches() = default;
 
 Batch Batches::next() { return readers_->next(); }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::training

@@ -9,7 +9,7 @@
 
 #include "superres/files/store.h"
 
-namespace anymps::superres {
+namespace anymps::superres::training {
 
 struct BatchOptions {
   int batch = 16;
@@ -30,7 +30,7 @@ struct Batch {
 class Batches {
  public:
   // `store` must outlive it.
-  Batches(const Store& store, const BatchOptions& options, std::uint64_t next);
+  Batches(const files::Store& store, const BatchOptions& options, std::uint64_t next);
   ~Batches();
   Batches(const Batches&) = delete;
   Batches& operator=(const Batches&) = delete;
@@ -45,6 +45,6 @@ class Batches {
 };
 
 // Batch `number` by itself.
-Batch batch_at(const Store& store, const BatchOptions& options, std::uint64_t number);
+Batch batch_at(const files::Store& store, const BatchOptions& options, std::uint64_t number);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::training

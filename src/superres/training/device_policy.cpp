@@ -1,4 +1,4 @@
-#include "superres/device_policy.h"
+#include "superres/training/device_policy.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-namespace anymps::superres {
+namespace anymps::superres::training {
 namespace {
 
 constexpr int kMostWorkers = 4;
@@ -27,7 +27,7 @@ Value chosen(const char* what, const std::optional<Value>& wish, Value own, cons
 
 }  // namespace
 
-DevicePolicy training_policy(const c10::Device& device, Upsampler upsampler, const DeviceWishes& wishes) {
+DevicePolicy training_policy(const c10::Device& device, networks::Upsampler upsampler, const DeviceWishes& wishes) {
   DevicePolicy policy;
   policy.device = device;
   const bool mps = device.is_mps();
@@ -50,19 +50,19 @@ DevicePolicy training_policy(const c10::Device& device, Upsampler upsampler, con
                                 : "a CPU gains nothing from it",
              yes_or_no, policy.reasons);
   policy.upsampler = upsampler;
-  if (mps && upsampler == Upsampler::kDySample) {
+  if (mps && upsampler == networks::Upsampler::kDySample) {
     if (wishes.keep_dysample) {
       policy.reasons.emplace_back(
           "upsampler: dysample (asked for; the policy would train pixelshuffle in its place on mps)");
     } else {
-      policy.upsampler = Upsampler::kPixelShuffle;
+      policy.upsampler = networks::Upsampler::kPixelShuffle;
       policy.reasons.emplace_back(
           "upsampler: pixelshuffle in place of dysample (its grid operations are incomplete on MPS; quality is a "
           "little "
           "lower. --keep-dysample trains it all the same)");
     }
   } else {
-    policy.reasons.push_back(fmt::format("upsampler: {}", name_of(upsampler)));
+    policy.reasons.push_back(fmt::format("upsampler: {}", networks::name_of(upsampler)));
   }
   return policy;
 }
@@ -75,4 +75,4 @@ std::vector<std::string> mps_variables() {
   return set;
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::training

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "superres/upsampler.h"
+#include "superres/networks/upsampler.h"
 
-namespace anymps::superres {
+namespace anymps::superres::training {
 
 // What the user said; nothing: the policy decides.
 struct DeviceWishes {
@@ -24,14 +24,14 @@ struct DevicePolicy {
   int workers = 0;
   bool pin_memory = false;
   bool amp = false;
-  Upsampler upsampler = Upsampler::kPixelShuffle;
+  networks::Upsampler upsampler = networks::Upsampler::kPixelShuffle;
   std::vector<std::string> reasons;  // a line for each choice, for the log
 };
 
 // For training a network that was asked to have `upsampler`.
-DevicePolicy training_policy(const c10::Device& device, Upsampler upsampler, const DeviceWishes& wishes);
+DevicePolicy training_policy(const c10::Device& device, networks::Upsampler upsampler, const DeviceWishes& wishes);
 
 // PYTORCH_ENABLE_MPS_FALLBACK and PYTORCH_MPS_HIGH_WATERMARK_RATIO as they are set, "NAME=VALUE"; those that are.
 std::vector<std::string> mps_variables();
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::training

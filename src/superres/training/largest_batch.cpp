@@ -1,13 +1,13 @@
-#include "superres/largest_batch.h"
+#include "superres/training/largest_batch.h"
 
 #include <ATen/ATen.h>
 #include <ATen/detail/MPSHooksInterface.h>
 #include <torch/optim/adam.h>
 
-#include "superres/loss.h"
-#include "superres/out_of_memory.h"
+#include "superres/device/out_of_memory.h"
+#include "superres/training/loss.h"
 
-namespace anymps::superres {
+namespace anymps::superres::training {
 namespace {
 
 void give_back(const c10::Device& device) {
@@ -17,7 +17,7 @@ void give_back(const c10::Device& device) {
 bool fits(const TrainingOptions& options, const DevicePolicy& policy, int batch) {
   bool fitted = true;
   try {
-    const std::shared_ptr<Network> network = make_network(options.network);
+    const std::shared_ptr<networks::Network> network = networks::make_network(options.network);
     network->to(policy.device);
     torch::optim::Adam optimizer(network->parameters(), torch::optim::AdamOptions(1e-4));
     const std::int64_t side = options.data.crop;
@@ -32,7 +32,7 @@ bool fits(const TrainingOptions& options, const DevicePolicy& policy, int batch)
       loss.item<float>();
     }
   } catch (const std::exception& error) {
-    if (!is_out_of_memory(error)) throw;
+    if (!device::is_out_of_memory(error)) throw;
     fitted = false;
   }
   give_back(policy.device);
@@ -52,4 +52,4 @@ std::optional<int> largest_batch(const TrainingOptions& options, const DevicePol
   return good > 0 ? std::optional(good) : std::nullopt;
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::training

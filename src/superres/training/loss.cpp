@@ -1,10 +1,10 @@
-#include "superres/loss.h"
+#include "superres/training/loss.h"
 
 #include <ATen/ATen.h>
 
-#include "superres/autocast.h"
+#include "superres/device/autocast.h"
 
-namespace anymps::superres {
+namespace anymps::superres::training {
 namespace {
 
 at::Tensor frequency_loss(const at::Tensor& made, const at::Tensor& wanted) {
@@ -13,18 +13,18 @@ at::Tensor frequency_loss(const at::Tensor& made, const at::Tensor& wanted) {
   return at::view_as_real(difference).abs().mean();
 }
 
-at::Tensor made_by(Network& network, const at::Tensor& low, const DevicePolicy& policy) {
-  const Autocast mixed(policy.device.type(), policy.amp);
+at::Tensor made_by(networks::Network& network, const at::Tensor& low, const DevicePolicy& policy) {
+  const device::Autocast mixed(policy.device.type(), policy.amp);
   return network.forward(low);
 }
 
 }  // namespace
 
-at::Tensor training_loss(Network& network, const at::Tensor& low, const at::Tensor& high, double frequency,
+at::Tensor training_loss(networks::Network& network, const at::Tensor& low, const at::Tensor& high, double frequency,
                          const DevicePolicy& policy) {
   const at::Tensor made = made_by(network, low, policy).to(at::kFloat);
   const at::Tensor loss = at::l1_loss(made, high);
   return frequency > 0 ? loss + frequency * frequency_loss(made, high) : loss;
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::training

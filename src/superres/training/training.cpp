@@ -1,4 +1,4 @@
-#include "superres/training.h"
+#include "superres/training/training.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -11,17 +11,17 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "lab/json_text.h"
-#include "superres/adam_state.h"
-#include "superres/enlarge.h"
-#include "superres/loss.h"
-#include "superres/model_file.h"
-#include "superres/pixels.h"
-#include "superres/quality.h"
-#include "superres/tile_size.h"
-#include "superres/weights.h"
+#include "lab/base/json_text.h"
+#include "superres/enlarge/enlarge.h"
+#include "superres/enlarge/tile_size.h"
+#include "superres/pictures/pixels.h"
+#include "superres/pictures/quality.h"
+#include "superres/training/adam_state.h"
+#include "superres/training/loss.h"
+#include "superres/weights/model_file.h"
+#include "superres/weights/weights.h"
 
-namespace anymps::superres {
+namespace anymps::superres::training {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-std::unique_ptr<torch::optim::Optimizer> make_optimizer(const TrainingOptions& options, Network& network) {
+std::unique_ptr<torch::optim::Optimizer> make_optimizer(const TrainingOptions& options, networks::Network& network) {
   if (options.optimizer == "adamw") {
     return std::make_unique<torch::optim::AdamW>(
         network.parameters(), torch::optim::AdamWOptions(options.learning_rate).weight_decay(options.weight_decay));
@@ -41,7 +41,7 @@ std::unique_ptr<torch::optim::Optimizer> make_optimizer(const TrainingOptions& o
 
 }  // namespace
 
-Training::Training(const TrainingOptions& options, const DevicePolicy& policy, const Store& store,
+Training::Training(const TrainingOptions& options, const DevicePolicy& policy, const files::Store& store,
                    const fs::path& folder)
     : options_(options),
       policy_(policy),
@@ -62,7 +62,7 @@ Training::Training(const TrainingOptions& options, const DevicePolicy& policy, c
         fmt::format("the database has {} pairs, and {} of them are for validation", store.size(), options_.validation));
   }
   at::manual_seed(options_.seed);
-  network_ = make_network(options_.network);
+  network_ = networks::make_network(options_.network);
   const fs::path checkpoint = folder / "checkpoint.safetensors";
   if (!fs::exists(checkpoint) && fs::exists(folder / "model.safetensors")) {
     throw std::invalid_argument(
@@ -72,10 +72,10 @@ Training::Training(const TrainingOptions& options, const DevicePolicy& policy, c
   }
   if (!fs::exists(checkpoint) && !options_.init.empty()) load_initial();
   if (options_.ema > 0) {
-    average_ = make_network(options_.network);
-    Weights weights;
-    put_network(*network_, "", weights);
-    take_network(weights, "", *average_);
+    average_ = networks::make_network(options_.network);
+    weights::Weights weights;
+    weights::put_network(*network_, "", weights);
+    weights::take_network(weights, "", *average_);
     average_->to(policy.device);
     average_->eval();
   }
@@ -138,21 +138,21 @@ void Training::update_average() {
 
 Validation Training::validate() {
   const at::NoGradGuard constant;
-  Network& network = average_ != nullptr ? *average_ : *network_;
+  networks::Network& network = average_ != nullptr ? *average_ : *network_;
   network.eval();
   Validation all;
   const int scale = options_.network.scale;
-  TileOptions tiles{tile_size(options_.network, network.reach(), policy_.device), network.reach()};
+  enlarge::TileOptions tiles{enlarge::tile_size(options_.network, network.reach(), policy_.device), network.reach()};
   for (std::uint64_t i = 0; i < options_.validation; ++i) {
-    const Pair pair = store_.at(i);
-    const at::Tensor low = tensor_of(rgb_of(pair.low)).unsqueeze(0);
-    const at::Tensor high = tensor_of(rgb_of(pair.high)).unsqueeze(0);
+    const files::Pair pair = store_.at(i);
+    const at::Tensor low = pictures::tensor_of(pictures::rgb_of(pair.low)).unsqueeze(0);
+    const at::Tensor high = pictures::tensor_of(pictures::rgb_of(pair.high)).unsqueeze(0);
     const at::Tensor made =
-        enlarged_in_tiles(network, low[0], scale, policy_.device, tiles, {}).unsqueeze(0).clamp(0, 1);
+        enlarge::enlarged_in_tiles(network, low[0], scale, policy_.device, tiles, {}).unsqueeze(0).clamp(0, 1);
     const auto share = 1 / static_cast<double>(options_.validation);
-    all.psnr += share * psnr(made, high, scale);
-    all.ssim += share * ssim(made, high, scale);
-    all.bicubic_psnr += share * psnr(enlarged(low, scale), high, scale);
+    all.psnr += share * pictures::psnr(made, high, scale);
+    all.ssim += share * pictures::ssim(made, high, scale);
+    all.bicubic_psnr += share * pictures::psnr(enlarge::enlarged(low, scale), high, scale);
   }
   network_->train();
   return all;
@@ -169,42 +169,44 @@ json Training::identity() const {
 }
 
 void Training::save_checkpoint() {
-  Weights weights;
-  put_network(*network_, "model.", weights);
-  if (average_ != nullptr) put_network(*average_, "ema.", weights);
+  weights::Weights weights;
+  weights::put_network(*network_, "model.", weights);
+  if (average_ != nullptr) weights::put_network(*average_, "ema.", weights);
   put_adam_state(*optimizer_, "optimizer.", weights);
   weights.tensors.emplace_back("rng.cpu", at::globalContext().defaultGenerator(at::kCPU).get_state());
   weights.about = {{"anymps", "checkpoint 1"},
                    {"step", std::to_string(step_)},
                    {"pairs", std::to_string(options_.data.pairs)},
-                   {"identity", lab::json_line(identity())}};
-  write_safetensors(folder_ / "checkpoint.safetensors", weights);
+                   {"identity", lab::base::json_line(identity())}};
+  weights::write_safetensors(folder_ / "checkpoint.safetensors", weights);
 }
 
 void Training::save_model() {
-  Weights weights;
-  put_network(average_ != nullptr ? *average_ : *network_, "", weights);
+  weights::Weights weights;
+  weights::put_network(average_ != nullptr ? *average_ : *network_, "", weights);
   weights.about = {{"format", "pt"}, {"network", options_.network.to_json().dump()}, {"step", std::to_string(step_)}};
-  write_safetensors(folder_ / "model.safetensors", weights);
+  weights::write_safetensors(folder_ / "model.safetensors", weights);
 }
 
 void Training::load_initial() {
-  const Weights weights = read_weights(options_.init);
+  const weights::Weights weights = weights::read_weights(options_.init);
   const std::size_t own = network_->named_parameters().size();
-  const std::size_t left = take_matching(weights, *network_);
-  if (left == own) throw WeightsError(fmt::format("{}: none of its tensors is one of the network's", options_.init));
+  const std::size_t left = weights::take_matching(weights, *network_);
+  if (left == own)
+    throw weights::WeightsError(fmt::format("{}: none of its tensors is one of the network's", options_.init));
   beginning_ = fmt::format("with {} of {} tensors of {}{}", own - left, own, options_.init,
                            left > 0 ? "; the others begin anew" : "");
 }
 
 void Training::load_checkpoint(const fs::path& path) {
-  const Weights weights = read_weights(path);
+  const weights::Weights weights = weights::read_weights(path);
   const auto about = [&](const char* name) {
     const auto found = weights.about.find(name);
     return found != weights.about.end() ? found->second : std::string();
   };
-  if (about("anymps") != "checkpoint 1") throw WeightsError(path.string() + ": it is no checkpoint of this version");
-  const json theirs = lab::json_of(about("identity"));
+  if (about("anymps") != "checkpoint 1")
+    throw weights::WeightsError(path.string() + ": it is no checkpoint of this version");
+  const json theirs = lab::base::json_of(about("identity"));
   if (theirs != identity()) {
     const json::json_pointer upsampler("/training/network/upsampler");
     if (has_other_upsampler_ && theirs.contains(upsampler) && theirs[upsampler] != identity()[upsampler]) {
@@ -212,8 +214,9 @@ void Training::load_checkpoint(const fs::path& path) {
           "{}: it is of a training with {}, which on {} is trained as {}. Nothing was changed. --keep-{} goes on with "
           "it here, --device cpu elsewhere; --out OTHER --init {} begins a training with {} that takes over the rest "
           "of the network",
-          path.string(), theirs[upsampler].get<std::string>(), policy_.device.str(), name_of(policy_.upsampler),
-          theirs[upsampler].get<std::string>(), (folder_ / "model.safetensors").string(), name_of(policy_.upsampler)));
+          path.string(), theirs[upsampler].get<std::string>(), policy_.device.str(),
+          networks::name_of(policy_.upsampler), theirs[upsampler].get<std::string>(),
+          (folder_ / "model.safetensors").string(), networks::name_of(policy_.upsampler)));
     }
     std::string what = "other settings";
     for (const auto& difference : json::diff(theirs, identity())) {
@@ -225,11 +228,11 @@ void Training::load_checkpoint(const fs::path& path) {
         fmt::format("{}: it is of a training with {}; name another --out, or the same settings", path.string(), what));
   }
   try {
-    take_network(weights, "model.", *network_);
-    if (average_ != nullptr) take_network(weights, "ema.", *average_);
+    weights::take_network(weights, "model.", *network_);
+    if (average_ != nullptr) weights::take_network(weights, "ema.", *average_);
     take_adam_state(weights, "optimizer.", *optimizer_);
-  } catch (const WeightsError& error) {
-    throw WeightsError(fmt::format("{}: {}", path.string(), error.what()));
+  } catch (const weights::WeightsError& error) {
+    throw weights::WeightsError(fmt::format("{}: {}", path.string(), error.what()));
   }
   if (const at::Tensor state = weights.find("rng.cpu"); state.defined()) {
     at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
@@ -245,4 +248,4 @@ void Training::load_checkpoint(const fs::path& path) {
   beginning_ = fmt::format("from step {} of its checkpoint", step_);
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::training

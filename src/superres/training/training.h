@@ -7,20 +7,20 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "superres/batches.h"
-#include "superres/device_policy.h"
 #include "superres/files/folder_lock.h"
 #include "superres/files/store.h"
-#include "superres/network.h"
+#include "superres/networks/network.h"
+#include "superres/training/batches.h"
+#include "superres/training/device_policy.h"
 
 namespace torch::optim {
 class Optimizer;
 }
 
-namespace anymps::superres {
+namespace anymps::superres::training {
 
 struct TrainingOptions {
-  NetworkOptions network;
+  networks::NetworkOptions network;
   BatchOptions data;
   std::uint64_t steps = 1000;
   std::uint64_t seed = 0;
@@ -64,7 +64,7 @@ class Training {
  public:
   // `store` must outlive it. What `folder` holds of the same training is continued; of another one,
   // std::invalid_argument is thrown and nothing touched.
-  Training(const TrainingOptions& options, const DevicePolicy& policy, const Store& store,
+  Training(const TrainingOptions& options, const DevicePolicy& policy, const files::Store& store,
            const std::filesystem::path& folder);
   ~Training();
 
@@ -91,11 +91,11 @@ class Training {
   TrainingOptions options_;
   DevicePolicy policy_;
   bool has_other_upsampler_;  // than was asked for
-  FolderLock lock_;
-  const Store& store_;
+  files::FolderLock lock_;
+  const files::Store& store_;
   std::filesystem::path folder_;
-  std::shared_ptr<Network> network_;
-  std::shared_ptr<Network> average_;
+  std::shared_ptr<networks::Network> network_;
+  std::shared_ptr<networks::Network> average_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   std::unique_ptr<Batches> batches_;
   std::uint64_t step_ = 0;
@@ -103,4 +103,4 @@ class Training {
   std::string beginning_ = "from the beginning";
 };
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::training

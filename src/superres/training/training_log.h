@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace anymps::superres {
+namespace anymps::superres::training {
 
 class TrainingLog {
  public:
@@ -24,4 +24,4 @@ class TrainingLog {
   std::vector<nlohmann::json> lines_;
 };
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::training

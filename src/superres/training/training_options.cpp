@@ -2,9 +2,9 @@
 
 #include <stdexcept>
 
-#include "superres/training.h"
+#include "superres/training/training.h"
 
-namespace anymps::superres {
+namespace anymps::superres::training {
 namespace {
 
 using nlohmann::json;
@@ -65,7 +65,7 @@ void TrainingOptions::update(const json& wanted) {
         need(merged.contains(name), fmt::format("a network has no setting `{}`", name));
         merged[name] = value;
       }
-      network = NetworkOptions::from_json(merged);
+      network = networks::NetworkOptions::from_json(merged);
       network.checkpointing = kept;
     }
     network.checkpointing = wanted.value("checkpointing", network.checkpointing);
@@ -91,4 +91,4 @@ void TrainingOptions::update(const json& wanted) {
   }
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::training

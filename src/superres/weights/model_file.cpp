@@ -1,11 +1,11 @@
-#include "superres/model_file.h"
+#include "superres/weights/model_file.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <cmath>
 
-namespace anymps::superres {
+namespace anymps::superres::weights {
 namespace {
 
 // The weight of a convolution: so that nothing below divides by a size of 0, or asks for one that is not there.
@@ -36,14 +36,14 @@ int dysample_scale(const Weights& weights, const std::string& prefix, std::int64
   return root_of(convolution_at(weights, prefix + "offset.weight").size(0) / (2 * groups));
 }
 
-NetworkOptions recognised_edsr(const Weights& weights) {
-  NetworkOptions options;
+networks::NetworkOptions recognised_edsr(const Weights& weights) {
+  networks::NetworkOptions options;
   options.kind = "edsr";
   const std::int64_t width = convolution_at(weights, "conv_first.weight").size(0);
   options.width = static_cast<int>(width);
   options.blocks = count_blocks(weights, "body.", 0, ".conv1.weight", {width, width, 3, 3});
   if (weights.find("upsample.offset.weight").defined()) {
-    options.upsampler = Upsampler::kDySample;
+    options.upsampler = networks::Upsampler::kDySample;
     options.scale = dysample_scale(weights, "upsample.", 4);
   } else {
     const at::Tensor first = convolution_at(weights, "upsample.0.weight");
@@ -52,8 +52,8 @@ NetworkOptions recognised_edsr(const Weights& weights) {
   return options;
 }
 
-NetworkOptions recognised_plksr(const Weights& weights) {
-  NetworkOptions options;
+networks::NetworkOptions recognised_plksr(const Weights& weights) {
+  networks::NetworkOptions options;
   options.kind = weights.find("feats.1.norm.weight").defined() ? "realplksr" : "plksr";
   const std::int64_t width = convolution_at(weights, "feats.0.weight").size(0);
   options.width = static_cast<int>(width);
@@ -61,13 +61,13 @@ NetworkOptions recognised_plksr(const Weights& weights) {
   options.blocks = count_blocks(weights, "feats.", 1, ".channel_mixer.0.weight", {2 * width, width, 3, 3});
   const int last = options.blocks + (options.kind == "realplksr" ? 2 : 1);
   options.scale = root_of(convolution_at(weights, fmt::format("feats.{}.weight", last)).size(0) / 3);
-  if (weights.find("to_img.offset.weight").defined()) options.upsampler = Upsampler::kDySample;
+  if (weights.find("to_img.offset.weight").defined()) options.upsampler = networks::Upsampler::kDySample;
   return options;
 }
 
 }  // namespace
 
-void put_network(const Network& network, const std::string& prefix, Weights& weights) {
+void put_network(const networks::Network& network, const std::string& prefix, Weights& weights) {
   for (const auto& entry : network.named_parameters()) {
     weights.tensors.emplace_back(prefix + entry.key(), entry.value().detach().cpu());
   }
@@ -76,7 +76,7 @@ void put_network(const Network& network, const std::string& prefix, Weights& wei
   }
 }
 
-void take_network(const Weights& weights, const std::string& prefix, Network& network) {
+void take_network(const Weights& weights, const std::string& prefix, networks::Network& network) {
   const at::NoGradGuard constant;
   const auto take = [&](const auto& entries) {
     for (const auto& entry : entries) {
@@ -92,7 +92,7 @@ void take_network(const Weights& weights, const std::string& prefix, Network& ne
   take(network.named_buffers());
 }
 
-std::size_t take_matching(const Weights& weights, Network& network) {
+std::size_t take_matching(const Weights& weights, networks::Network& network) {
   const at::NoGradGuard constant;
   std::size_t left = 0;
   for (const auto& entry : network.named_parameters()) {
@@ -106,8 +106,8 @@ std::size_t take_matching(const Weights& weights, Network& network) {
   return left;
 }
 
-NetworkOptions recognised(const Weights& weights) {
-  NetworkOptions options;
+networks::NetworkOptions recognised(const Weights& weights) {
+  networks::NetworkOptions options;
   if (weights.find("conv_first.weight").defined() && weights.find("body.0.conv1.weight").defined()) {
     options = recognised_edsr(weights);
   } else if (weights.find("feats.0.weight").defined() && weights.find("feats.1.lk.conv.weight").defined()) {
@@ -123,11 +123,11 @@ NetworkOptions recognised(const Weights& weights) {
   return options;
 }
 
-std::shared_ptr<Network> load_model(const std::filesystem::path& path, NetworkOptions& options) {
+std::shared_ptr<networks::Network> load_model(const std::filesystem::path& path, networks::NetworkOptions& options) {
   const Weights weights = read_weights(path);
   try {
     options = recognised(weights);
-    std::shared_ptr<Network> network = make_network(options);
+    std::shared_ptr<networks::Network> network = networks::make_network(options);
     take_network(weights, "", *network);
     network->eval();
     return network;
@@ -136,4 +136,4 @@ std::shared_ptr<Network> load_model(const std::filesystem::path& path, NetworkOp
   }
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::weights

@@ -1,4 +1,4 @@
-#include "superres/torch_file.h"
+#include "superres/weights/torch_file.h"
 
 #include <ATen/ATen.h>
 #include <caffe2/serialize/in_memory_adapter.h>
@@ -16,10 +16,10 @@
 #include "superres/files/unfolding.h"
 #include "superres/files/zip_sizes.h"
 
-namespace anymps::superres {
+namespace anymps::superres::weights {
 namespace {
 
-using Kind = PickleValue::Kind;
+using Kind = files::PickleValue::Kind;
 
 // What a byte of the pickle that names the tensors may become: a value of a hundred bytes.
 constexpr std::uint64_t kBytesOfValue = 128;
@@ -47,16 +47,16 @@ at::ScalarType storage_type(const std::string& name) {
 
 [[noreturn]] void throw_damaged() { throw WeightsError("one of its tensors is damaged"); }
 
-const PickleValue& item(const PickleValue& value, std::size_t index, Kind kind) {
+const files::PickleValue& item(const files::PickleValue& value, std::size_t index, Kind kind) {
   if (index >= value.items.size() || !value.items[index]->is(kind)) throw_damaged();
   return *value.items[index];
 }
 
-bool is_call(const PickleValue& value, std::string_view function) {
+bool is_call(const files::PickleValue& value, std::string_view function) {
   return value.is(Kind::kCall) && value.items.size() == 2 && value.items[0]->text == function;
 }
 
-std::vector<std::int64_t> numbers(const PickleValue& list) {
+std::vector<std::int64_t> numbers(const files::PickleValue& list) {
   std::vector<std::int64_t> made;
   for (std::size_t i = 0; i < list.items.size(); ++i) made.push_back(item(list, i, Kind::kInteger).integer);
   return made;
@@ -83,7 +83,7 @@ class Archive {
   explicit Archive(const std::string& bytes)
       : reader_(std::make_shared<caffe2::serialize::MemoryReadAdapter>(bytes.data(),
                                                                        static_cast<std::int64_t>(bytes.size()))),
-        left_(most_bytes_of_weights(bytes.size())) {}
+        left_(files::most_bytes_of_weights(bytes.size())) {}
 
   // `becomes`: how many bytes one of the record's is going to take.
   std::string record(const std::string& name, std::uint64_t becomes = 1) {
@@ -95,11 +95,11 @@ class Archive {
 
   // Of a call of torch._utils._rebuild_tensor_v2 (storage, offset, sizes, strides, ...), or of one that makes a
   // parameter of it; otherwise nothing.
-  std::optional<at::Tensor> tensor(const PickleValue& value) {
-    const PickleValue* call = &value;
+  std::optional<at::Tensor> tensor(const files::PickleValue& value) {
+    const files::PickleValue* call = &value;
     if (is_call(*call, "torch._utils._rebuild_parameter")) call = &item(item(*call, 1, Kind::kList), 0, Kind::kCall);
     if (!is_call(*call, "torch._utils._rebuild_tensor_v2")) return std::nullopt;
-    const PickleValue& arguments = item(*call, 1, Kind::kList);
+    const files::PickleValue& arguments = item(*call, 1, Kind::kList);
     const at::Tensor& storage = storage_of(item(item(arguments, 0, Kind::kPersistent), 0, Kind::kList));
     const std::int64_t offset = item(arguments, 1, Kind::kInteger).integer;
     const std::vector<std::int64_t> sizes = numbers(item(arguments, 2, Kind::kList));
@@ -119,7 +119,7 @@ class Archive {
 
  private:
   // ("storage", its type, its record's name, a device, how many elements).
-  const at::Tensor& storage_of(const PickleValue& name) {
+  const at::Tensor& storage_of(const files::PickleValue& name) {
     const std::string& key = item(name, 2, Kind::kText).text;
     if (const auto found = storages_.find(key); found != storages_.end()) return found->second;
     const at::ScalarType type = storage_type(item(name, 1, Kind::kGlobal).text);
@@ -141,7 +141,7 @@ class Archive {
   std::map<std::string, at::Tensor> storages_;
 };
 
-Weights tensors_of(const PickleValue& dictionary, Archive& archive) {
+Weights tensors_of(const files::PickleValue& dictionary, Archive& archive) {
   Weights weights;
   for (const auto& [key, value] : dictionary.entries) {
     if (!key->is(Kind::kText)) continue;
@@ -151,16 +151,16 @@ Weights tensors_of(const PickleValue& dictionary, Archive& archive) {
 }
 
 // What PyTorch's C++ side writes says of a dictionary which types it is of.
-const PickleValue& untagged(const PickleValue& value) {
+const files::PickleValue& untagged(const files::PickleValue& value) {
   if (!is_call(value, "torch.jit._pickle.restore_type_tag")) return value;
   return item(item(value, 1, Kind::kList), 0, Kind::kDictionary);
 }
 
 // Of the first dictionary of tensors: the whole, or where trainers keep it.
-Weights state_in(const PickleValue& value, Archive& archive) {
+Weights state_in(const files::PickleValue& value, Archive& archive) {
   if (Weights weights = tensors_of(value, archive); !weights.tensors.empty()) return weights;
   for (const char* name : {"params_ema", "params", "state_dict", "model"}) {
-    const PickleValue* inner = value.find(name);
+    const files::PickleValue* inner = value.find(name);
     if (inner == nullptr) continue;
     if (Weights weights = tensors_of(*inner, archive); !weights.tensors.empty()) return weights;
   }
@@ -248,21 +248,21 @@ std::string to_torch_file(const Weights& weights) {
 }
 
 Weights from_torch_file(const std::string& bytes) {
-  const std::optional<std::uint64_t> unfolded = unfolded_size(bytes);
+  const std::optional<std::uint64_t> unfolded = files::unfolded_size(bytes);
   if (!unfolded) throw WeightsError("it is cut short or damaged");
-  if (*unfolded > most_bytes_of_weights(bytes.size())) throw_unfolding();
+  if (*unfolded > files::most_bytes_of_weights(bytes.size())) throw_unfolding();
   try {
     Archive archive(bytes);
     if (archive.has("byteorder") && archive.record("byteorder") != "little") {
       throw WeightsError("its numbers are big-endian, which is not read here");
     }
-    const Pickle pickle(archive.record("data.pkl", kBytesOfValue));
+    const files::Pickle pickle(archive.record("data.pkl", kBytesOfValue));
     return state_in(untagged(pickle.value()), archive);
-  } catch (const PickleError& error) {
+  } catch (const files::PickleError& error) {
     throw WeightsError(error.what());
   } catch (const c10::Error&) {
     throw WeightsError("it is cut short or damaged");
   }
 }
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::weights

@@ -1,4 +1,4 @@
-#include "superres/weights.h"
+#include "superres/weights/weights.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -7,11 +7,11 @@
 #include <cstring>
 #include <string_view>
 
-#include "gpu/whole_file.h"
+#include "gpu/support/whole_file.h"
 #include "superres/files/safetensors.h"
-#include "superres/torch_file.h"
+#include "superres/weights/torch_file.h"
 
-namespace anymps::superres {
+namespace anymps::superres::weights {
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,10 +40,10 @@ std::string dtype_name(at::ScalarType type) {
 }
 
 Weights from_safetensors(std::string_view bytes) {
-  Safetensors file = parse_safetensors(bytes);
+  files::Safetensors file = files::parse_safetensors(bytes);
   Weights weights;
   weights.about = std::move(file.about);
-  for (const SafetensorsEntry& entry : file.entries) {
+  for (const files::SafetensorsEntry& entry : file.entries) {
     at::Tensor tensor = at::empty(entry.shape, dtype_from(entry.dtype));
     if (!entry.bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), entry.bytes.data(), entry.bytes.size());
     weights.tensors.emplace_back(entry.name, std::move(tensor));
@@ -65,7 +65,7 @@ at::Tensor Weights::find(const std::string& name) const {
 }
 
 Weights read_weights(const fs::path& path) {
-  const std::optional<std::string> read = gpu::read_whole(path);
+  const std::optional<std::string> read = gpu::support::read_whole(path);
   if (!read) throw WeightsError(path.string() + ": it cannot be read");
   const std::string& bytes = *read;
   try {
@@ -75,13 +75,13 @@ Weights read_weights(const fs::path& path) {
     return bytes.starts_with("PK") ? from_torch_file(bytes) : from_safetensors(bytes);
   } catch (const WeightsError& error) {
     throw WeightsError(fmt::format("{}: {}", path.string(), error.what()));
-  } catch (const SafetensorsError& error) {
+  } catch (const files::SafetensorsError& error) {
     throw WeightsError(fmt::format("{}: {}", path.string(), error.what()));
   }
 }
 
 void write_safetensors(const fs::path& path, const Weights& weights) {
-  Safetensors file;
+  files::Safetensors file;
   file.about = weights.about;
   std::vector<at::Tensor> kept;  // what the entries point into
   std::size_t size = 0;
@@ -90,12 +90,14 @@ void write_safetensors(const fs::path& path, const Weights& weights) {
     file.entries.push_back({name, dtype_name(own.scalar_type()), own.sizes().vec(), bytes_of(own)});
     size += own.nbytes();
   }
-  std::string bytes = safetensors_header(file);
+  std::string bytes = files::safetensors_header(file);
   bytes.reserve(bytes.size() + size);
-  for (const SafetensorsEntry& entry : file.entries) bytes += entry.bytes;
-  gpu::write_whole(path, bytes);
+  for (const files::SafetensorsEntry& entry : file.entries) bytes += entry.bytes;
+  gpu::support::write_whole(path, bytes);
 }
 
-void write_torch(const fs::path& path, const Weights& weights) { gpu::write_whole(path, to_torch_file(weights)); }
+void write_torch(const fs::path& path, const Weights& weights) {
+  gpu::support::write_whole(path, to_torch_file(weights));
+}
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::weights

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace anymps::superres {
+namespace anymps::superres::weights {
 
 // One line that names the file and what is wrong with it.
 struct WeightsError : std::runtime_error {
@@ -33,4 +33,4 @@ Weights read_weights(const std::filesystem::path& path);
 void write_safetensors(const std::filesystem::path& path, const Weights& weights);
 void write_torch(const std::filesystem::path& path, const Weights& weights);
 
-}  // namespace anymps::superres
+}  // namespace anymps::superres::weights

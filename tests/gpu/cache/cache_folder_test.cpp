@@ -1,4 +1,4 @@
-#include "gpu/cache_folder.h"
+#include "gpu/cache/cache_folder.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "scratch_folder.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::cache {
 namespace {
 
 namespace fs = std::filesystem;
@@ -136,4 +136,4 @@ TEST_F(CacheFolderTest, ManyThreadsMakeItAtOnce) {
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::cache

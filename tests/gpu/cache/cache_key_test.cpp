@@ -1,4 +1,4 @@
-#include "gpu/cache_key.h"
+#include "gpu/cache/cache_key.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "gpu/code_version.h"
+#include "gpu/support/code_version.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::cache {
 namespace {
 
 std::string key_of(std::string_view kind, std::string_view input, std::string_view options, std::string_view target,
@@ -36,20 +36,20 @@ TEST(CacheKeyTest, IsTheHashOfItsParts) {
   EXPECT_EQ(hex.size(), 64U);
   // Lengths of eight bytes, each followed by its part.
   const std::string flat("\1\0\0\0\0\0\0\0a\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0b\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 42);
-  const Digest digest = Sha256().update(std::as_bytes(std::span(flat))).finish();
+  const support::Digest digest = support::Sha256().update(std::as_bytes(std::span(flat))).finish();
   EXPECT_EQ(CacheKey({"a", {}, "b", {}, {}}).digest(), digest);
 }
 
 TEST(CodeVersionTest, NamesTheLibraryOfAnAddress) {
   static const int here = 0;
-  const std::string ours = version_of_code(&here);
+  const std::string ours = support::version_of_code(&here);
   EXPECT_TRUE(ours.starts_with(ANYMPS_VERSION "+")) << ours;
   EXPECT_GT(ours.size(), sizeof ANYMPS_VERSION + 8) << ours;
-  EXPECT_EQ(ours, version_of_code(&here));
+  EXPECT_EQ(ours, support::version_of_code(&here));
   const void* const elsewhere = ::dlsym(RTLD_DEFAULT, "qsort");
   ASSERT_NE(elsewhere, nullptr);
-  EXPECT_NE(ours, version_of_code(elsewhere));
+  EXPECT_NE(ours, support::version_of_code(elsewhere));
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::cache

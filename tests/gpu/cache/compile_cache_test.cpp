@@ -1,4 +1,4 @@
-#include "gpu/compile_cache.h"
+#include "gpu/cache/compile_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -11,17 +11,17 @@
 #include <thread>
 #include <vector>
 
-#include "cache_samples.h"
-#include "forked_child.h"
-#include "gpu/memory_cache.h"
+#include "gpu/cache/memory_cache.h"
+#include "gpu/cache_samples.h"
+#include "gpu/forked_child.h"
 #include "scratch_folder.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::cache {
 namespace {
 
-Blob blob(std::string_view text) { return Blob::copy_of(bytes_of(text)); }
+support::Blob blob(std::string_view text) { return support::Blob::copy_of(bytes_of(text)); }
 
-Blob never_made() { throw std::logic_error("it was there"); }
+support::Blob never_made() { throw std::logic_error("it was there"); }
 
 TEST(MemoryCacheTest, DropsWhatWasNotUsedForLongest) {
   MemoryCache cache(3 * 1256);
@@ -94,7 +94,7 @@ TEST_F(CompileCacheTest, OneThreadMakesAndTheOthersWait) {
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
       for (unsigned number = 0; number < 20; ++number) {
-        const Blob got = cache.get_or_make(key(number), [&] {
+        const support::Blob got = cache.get_or_make(key(number), [&] {
           ++made;
           std::this_thread::sleep_for(std::chrono::milliseconds(2));
           return blob(std::to_string(number));
@@ -110,7 +110,7 @@ TEST_F(CompileCacheTest, OneThreadMakesAndTheOthersWait) {
 
 TEST_F(CompileCacheTest, AMakerMayAskForAnotherKey) {
   CompileCache cache(options());
-  const Blob outer = cache.get_or_make(
+  const support::Blob outer = cache.get_or_make(
       key(1), [&] { return blob("around " + text_of(cache.get_or_make(key(2), [] { return blob("inner"); }))); });
   EXPECT_EQ(text_of(outer), "around inner");
 }
@@ -126,7 +126,7 @@ TEST_F(CompileCacheTest, AFailureReachesAllWhoWaitAndIsNotKept) {
     threads.emplace_back([&] {
       try {
         ++asking;
-        cache.get_or_make(key(1), [&]() -> Blob {
+        cache.get_or_make(key(1), [&]() -> support::Blob {
           ++made;
           while (asking < kThreads) std::this_thread::yield();
           std::this_thread::sleep_for(std::chrono::milliseconds(50));  // for the others to reach their wait
@@ -241,4 +241,4 @@ TEST_F(CompileCacheTest, AForkedChildStartsAnew) {
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::cache

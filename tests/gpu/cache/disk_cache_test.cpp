@@ -1,4 +1,4 @@
-#include "gpu/disk_cache.h"
+#include "gpu/cache/disk_cache.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "cache_samples.h"
-#include "forked_child.h"
+#include "gpu/cache_samples.h"
+#include "gpu/forked_child.h"
 #include "scratch_folder.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::cache {
 namespace {
 
 namespace fs = std::filesystem;
@@ -68,7 +68,7 @@ TEST_F(DiskCacheTest, FindsWhatAnotherPut) {
 
 // Readers of object files refuse what is not aligned.
 TEST_F(DiskCacheTest, WhatIsFoundIsAligned) {
-  const auto aligned = [](const Blob& blob) {
+  const auto aligned = [](const support::Blob& blob) {
     return reinterpret_cast<std::uintptr_t>(blob.bytes().data()) % alignof(std::max_align_t) == 0;
   };
   for (unsigned i = 0; i < 64; ++i) {
@@ -76,7 +76,7 @@ TEST_F(DiskCacheTest, WhatIsFoundIsAligned) {
     const auto found = cache().find(key(i));
     ASSERT_TRUE(found);
     EXPECT_TRUE(aligned(*found)) << i;
-    EXPECT_TRUE(aligned(Blob::copy_of(found->bytes()))) << i;
+    EXPECT_TRUE(aligned(support::Blob::copy_of(found->bytes()))) << i;
   }
 }
 
@@ -441,4 +441,4 @@ TEST(DiskLimitTest, ComesFromTheEnvironment) {
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::cache

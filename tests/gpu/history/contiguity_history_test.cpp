@@ -1,10 +1,10 @@
-#include "gpu/contiguity_history.h"
+#include "gpu/history/contiguity_history.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-namespace anymps::gpu {
+namespace anymps::gpu::history {
 namespace {
 
 TEST(ContiguityHistory, AppliesBeforeTheMend) {
@@ -53,4 +53,4 @@ TEST(ContiguityHistory, HasOneRowForAnOperatorInTheOrderThatLookingUpNeeds) {
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::history

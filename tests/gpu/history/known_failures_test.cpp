@@ -1,10 +1,10 @@
-#include "gpu/known_failures.h"
+#include "gpu/history/known_failures.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-namespace anymps::gpu {
+namespace anymps::gpu::history {
 namespace {
 
 TEST(KnownFailures, FindsTheRowsOfAnOperator) {
@@ -42,4 +42,4 @@ TEST(KnownFailures, IsInTheOrderThatLookingUpNeeds) {
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::history

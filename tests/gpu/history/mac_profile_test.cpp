@@ -1,4 +1,4 @@
-#include "gpu/mac_profile.h"
+#include "gpu/history/mac_profile.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace anymps::gpu {
+namespace anymps::gpu::history {
 namespace {
 
 constexpr double kBytesInMiB = 1024.0 * 1024;
@@ -115,4 +115,4 @@ TEST(MacProfile, NothingChosenIsThisMachine) {
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::history

@@ -1,10 +1,10 @@
-#include "gpu/operator_history.h"
+#include "gpu/history/operator_history.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-namespace anymps::gpu {
+namespace anymps::gpu::history {
 namespace {
 
 std::string_view version_at(std::optional<std::size_t> release) {
@@ -42,4 +42,4 @@ TEST(OperatorHistory, IsInTheOrderThatLookingUpNeeds) {
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::history

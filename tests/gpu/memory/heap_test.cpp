@@ -1,4 +1,4 @@
-#include "gpu/heap.h"
+#include "gpu/memory/heap.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "memory_samples.h"
+#include "gpu/memory_samples.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::memory {
 namespace {
 
 constexpr std::size_t kHeapRange = std::size_t{4} << 30;
@@ -173,4 +173,4 @@ TEST(Heap, ThreadsFreeEachOthersBlocks) {
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::memory

@@ -1,16 +1,16 @@
 // The rules of PyTorch's MPS allocator, each with where it comes from: names in capitals are constants and functions of
 // aten/src/ATen/mps/MPSAllocator.{h,mm} of PyTorch 2.13; "stated" marks our own rule for what only Metal's driver
 // knows.
-#include "gpu/ledger.h"
+#include "gpu/memory/ledger.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "memory_samples.h"
+#include "gpu/memory_samples.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::memory {
 namespace {
 
 constexpr std::size_t kKiB = 1024;
@@ -276,4 +276,4 @@ TEST(FormatBytes, IsPyTorchs) {
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::memory

@@ -1,4 +1,4 @@
-#include "gpu/unified_memory.h"
+#include "gpu/memory/unified_memory.h"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include "forked_child.h"
-#include "memory_samples.h"
+#include "gpu/forked_child.h"
+#include "gpu/memory_samples.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::memory {
 namespace {
 
 constexpr std::size_t kUnifiedRange = std::size_t{64} << 30;
@@ -293,4 +293,4 @@ TEST(UnifiedMemory, AForkedChildAllocates) {
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::memory

@@ -1,8 +1,8 @@
-#include "gpu/byte_size.h"
+#include "gpu/support/byte_size.h"
 
 #include <gtest/gtest.h>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 namespace {
 
 TEST(ByteSize, IsReadAsPeopleWriteIt) {
@@ -20,4 +20,4 @@ TEST(ByteSize, AnythingElseIsNone) {
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

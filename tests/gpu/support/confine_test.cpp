@@ -1,5 +1,5 @@
 // What a confined process can no longer do, and what it still can. Each in a child of its own.
-#include "gpu/confine.h"
+#include "gpu/support/confine.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 
 #include "gpu/forked_child.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 namespace {
 
 // Whether the call fails with EPERM in a confined child, and only there.
@@ -140,4 +140,4 @@ TEST_F(Confined, FillsNoDisk) {
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

@@ -1,14 +1,14 @@
-#include "gpu/machine_memory.h"
+#include "gpu/support/machine_memory.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <string>
 
-#include "memory_samples.h"
+#include "gpu/memory_samples.h"
 #include "scratch_folder.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 namespace {
 
 namespace fs = std::filesystem;
@@ -70,4 +70,4 @@ TEST_F(MachineMemory, OfThisMachineIsSomething) {
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

@@ -1,11 +1,11 @@
-#include "gpu/sha256.h"
+#include "gpu/support/sha256.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 namespace {
 
 std::string hex(const Digest& digest) {
@@ -54,4 +54,4 @@ TEST(Sha256Test, PiecesHashAsTheWhole) {
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

@@ -1,4 +1,4 @@
-#include "gpu/whole_file.h"
+#include "gpu/support/whole_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 
 #include "scratch_folder.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::support {
 namespace {
 
 namespace fs = std::filesystem;
@@ -72,4 +72,4 @@ TEST_F(WholeFile, WhatSpeaksAgainstItIsKnownBefore) {
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::support

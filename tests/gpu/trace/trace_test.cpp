@@ -1,6 +1,6 @@
 // The writing half of the trace, read back from the raw bytes. Each test writes in a forked child, because a process
 // decides once whether it keeps a trace.
-#include "gpu/trace.h"
+#include "gpu/trace/trace.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -19,11 +19,11 @@
 #include <thread>
 #include <vector>
 
-#include "forked_child.h"
-#include "gpu/trace_format.h"
+#include "gpu/forked_child.h"
+#include "gpu/trace/trace_format.h"
 #include "scratch_folder.h"
 
-namespace anymps::gpu {
+namespace anymps::gpu::trace {
 namespace {
 
 namespace fs = std::filesystem;
@@ -408,4 +408,4 @@ TEST_F(TraceTest, TheRingIsAsLongAsItIsAskedToBe) {
 }
 
 }  // namespace
-}  // namespace anymps::gpu
+}  // namespace anymps::gpu::trace

@@ -1,11 +1,11 @@
-#include "lab/json_text.h"
+#include "lab/base/json_text.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 namespace {
 
 std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
@@ -25,4 +25,4 @@ TEST(JsonText, BracketsWithinTextsAreNoDepth) {
 TEST(JsonText, WhatIsNoJsonIsDiscarded) { EXPECT_TRUE(json_of("{").is_discarded()); }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

@@ -1,10 +1,10 @@
-#include "lab/safe_text.h"
+#include "lab/base/safe_text.h"
 
 #include <gtest/gtest.h>
 
-#include "lab/terminal.h"
+#include "lab/base/terminal.h"
 
-namespace anymps::lab {
+namespace anymps::lab::base {
 namespace {
 
 TEST(SafeText, NothingMovesTheCursorOrSetsTheTitle) {
@@ -39,4 +39,4 @@ TEST(SafeText, NoCellIsAFormula) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::base

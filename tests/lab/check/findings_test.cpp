@@ -1,33 +1,33 @@
-#include "lab/check_findings.h"
+#include "lab/check/findings.h"
 
 #include <gtest/gtest.h>
 
-#include "check_traces.h"
+#include "lab/check_traces.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 namespace {
 
-using gpu::TraceKind;
+using gpu::trace::TraceKind;
 
-std::vector<Finding> recorded_in(const std::vector<TraceFile>& traces) {
+std::vector<Finding> recorded_in(const std::vector<trace::TraceFile>& traces) {
   std::vector<std::string> caveats;
   return recorded_findings(traces, caveats);
 }
 
 TEST(CheckFindings, ProcessesAreAddedUp) {
-  TraceFile trace;
+  trace::TraceFile trace;
   trace.tallies.push_back(check_tally(TraceKind::kFinding, "repeated-copy\tx", "a.py:3", 2, 100));
   trace.tallies.push_back(check_tally(TraceKind::kFinding, "repeated-copy\tx", "a.py:4", 1, 100));
   const auto findings = recorded_in({trace, trace});
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].subject, "x");
-  EXPECT_EQ(findings[0].site, (SourceSite{"a.py", 3}));
+  EXPECT_EQ(findings[0].site, (trace::SourceSite{"a.py", 3}));
   EXPECT_EQ(findings[0].count, 4U);
   EXPECT_EQ(findings[0].total, 200U);
 }
 
 TEST(CheckFindings, AnUnknownRuleIsACaveat) {
-  TraceFile trace;
+  trace::TraceFile trace;
   trace.tallies.push_back(check_tally(TraceKind::kFinding, "from-the-future\tx", "a.py:3"));
   std::vector<std::string> caveats;
   EXPECT_TRUE(recorded_findings({trace}, caveats).empty());
@@ -36,7 +36,7 @@ TEST(CheckFindings, AnUnknownRuleIsACaveat) {
 }
 
 TEST(CheckFindings, OlderKindsHaveRules) {
-  TraceFile trace;
+  trace::TraceFile trace;
   trace.tallies.push_back(check_tally(TraceKind::kFallback, "aten::_linalg_eigh", "a.py:1", 3, 4096));
   trace.tallies.push_back(check_tally(TraceKind::kFloat64, "to", "a.py:2"));
   trace.tallies.push_back(check_tally(TraceKind::kOutOfMemory, "", "a.py:3", 1, 5));
@@ -49,7 +49,7 @@ TEST(CheckFindings, OlderKindsHaveRules) {
 
 TEST(CheckFindings, AWaitIsFoundWhereItComesOftenAndInTheLoop) {
   const auto waits = [](std::uint64_t count, std::size_t steps, const char* name = "item") {
-    TraceFile trace = stepping(steps, [](std::size_t) { return 0; });
+    trace::TraceFile trace = stepping(steps, [](std::size_t) { return 0; });
     trace.tallies.push_back(check_tally(TraceKind::kSync, name, "a.py:5", count));
     return find_rule(recorded_in({trace}), "synchronisation") != nullptr;
   };
@@ -62,12 +62,12 @@ TEST(CheckFindings, AWaitIsFoundWhereItComesOftenAndInTheLoop) {
 
 // Twenty steps, and a line that waits so many times after each `every`th.
 std::vector<Finding> waiting(std::size_t every, std::size_t times) {
-  TraceFile trace = stepping(20, [](std::size_t) { return 0; });
-  std::vector<TraceRecord> records;
-  TraceRecord wait;
+  trace::TraceFile trace = stepping(20, [](std::size_t) { return 0; });
+  std::vector<trace::TraceRecord> records;
+  trace::TraceRecord wait;
   wait.kind = TraceKind::kSync;
   wait.site = "a.py:5";
-  for (const TraceRecord& step : trace.records) {
+  for (const trace::TraceRecord& step : trace.records) {
     records.push_back(step);
     if ((step.a + 1) % every == 0) records.insert(records.end(), times, wait);
   }
@@ -84,7 +84,7 @@ TEST(CheckFindings, ACheckpointIsOneWaitHoweverManyTensorsItHas) {
 }
 
 TEST(CheckFindings, TheWaitsOfALineAreOneFinding) {
-  TraceFile trace;
+  trace::TraceFile trace;
   trace.tallies.push_back(check_tally(TraceKind::kSync, "item", "a.py:5", 4, 10));
   trace.tallies.push_back(check_tally(TraceKind::kSync, "copy to cpu", "a.py:5", 4, 10));
   trace.tallies.push_back(check_tally(TraceKind::kSync, "item", "", 100));
@@ -106,13 +106,13 @@ TEST(CheckFindings, AnOperatorsReleaseIsTold) {
 }
 
 TEST(SourceSite, IsParsedFromItsEnd) {
-  EXPECT_EQ(SourceSite::parse("/a:b/c.py:12"), (SourceSite{"/a:b/c.py", 12}));
-  EXPECT_EQ(SourceSite::parse("c.py"), (SourceSite{"c.py", 0}));
-  EXPECT_EQ(SourceSite::parse("c.py:x"), (SourceSite{"c.py:x", 0}));
-  EXPECT_EQ(SourceSite::parse(""), SourceSite{});
-  EXPECT_TRUE(SourceSite::parse("study.ipynb[cell 3]:2").in_notebook());
-  EXPECT_EQ(SourceSite::parse("study.ipynb[cell 3]:2").line, 2U);
+  EXPECT_EQ(trace::SourceSite::parse("/a:b/c.py:12"), (trace::SourceSite{"/a:b/c.py", 12}));
+  EXPECT_EQ(trace::SourceSite::parse("c.py"), (trace::SourceSite{"c.py", 0}));
+  EXPECT_EQ(trace::SourceSite::parse("c.py:x"), (trace::SourceSite{"c.py:x", 0}));
+  EXPECT_EQ(trace::SourceSite::parse(""), trace::SourceSite{});
+  EXPECT_TRUE(trace::SourceSite::parse("study.ipynb[cell 3]:2").in_notebook());
+  EXPECT_EQ(trace::SourceSite::parse("study.ipynb[cell 3]:2").line, 2U);
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

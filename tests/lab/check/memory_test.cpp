@@ -1,15 +1,15 @@
-#include "lab/check_memory.h"
+#include "lab/check/memory.h"
 
 #include <gtest/gtest.h>
 
-#include "check_traces.h"
+#include "lab/check_traces.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-std::vector<Finding> memory_findings_of(const std::vector<TraceFile>& traces) {
+std::vector<Finding> memory_findings_of(const std::vector<trace::TraceFile>& traces) {
   return memory_findings(traces, check_memory(traces));
 }
 
@@ -46,7 +46,7 @@ TEST(CheckMemory, TheFindingSaysHowFast) {
   const auto findings = memory_findings_of({stepping(30, [](std::size_t i) { return 100 * kMiB + i * kMiB; })});
   const Finding* growth = find_rule(findings, "memory-growth");
   ASSERT_NE(growth, nullptr);
-  EXPECT_EQ(growth->site, (SourceSite{"train.py", 9}));
+  EXPECT_EQ(growth->site, (trace::SourceSite{"train.py", 9}));
   EXPECT_EQ(growth->total, 26 * kMiB);
   EXPECT_EQ(growth->subject, "over 26 steps");
   EXPECT_EQ(growth->detail,
@@ -55,14 +55,14 @@ TEST(CheckMemory, TheFindingSaysHowFast) {
 }
 
 TEST(CheckMemory, EpochsGrowToo) {
-  const TraceFile trace = stepping(6, [](std::size_t i) { return i * kMiB; }, gpu::TraceKind::kEpoch);
+  const trace::TraceFile trace = stepping(6, [](std::size_t i) { return i * kMiB; }, gpu::trace::TraceKind::kEpoch);
   const auto findings = memory_findings_of({trace});
   ASSERT_NE(find_rule(findings, "memory-growth"), nullptr);
   EXPECT_EQ(find_rule(findings, "memory-growth")->subject, "over 4 epochs");
 }
 
-TraceFile holding(std::uint64_t blocks, std::uint64_t driver) {
-  TraceFile trace;
+trace::TraceFile holding(std::uint64_t blocks, std::uint64_t driver) {
+  trace::TraceFile trace;
   trace.peak_allocated_bytes = blocks;
   trace.peak_block_bytes = blocks;
   trace.peak_driver_bytes = driver;
@@ -79,7 +79,7 @@ TEST(CheckMemory, IsHeldAgainstTheMac) {
 }
 
 TEST(CheckMemory, TakingTheLimitAwayDoesNotMakeTheMacLarger) {
-  TraceFile trace = holding(1800 * kMiB, 1850 * kMiB);
+  trace::TraceFile trace = holding(1800 * kMiB, 1850 * kMiB);
   trace.facts["limit"] = "0";
   EXPECT_NE(find_rule(memory_findings_of({trace}), "memory-does-not-fit"), nullptr);
 }
@@ -101,4 +101,4 @@ TEST(CheckMemory, FragmentsAreWhatIsHeldFarBeyondTensors) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

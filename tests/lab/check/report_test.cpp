@@ -1,17 +1,17 @@
-#include "lab/check_report.h"
+#include "lab/check/report.h"
 
 #include <gtest/gtest.h>
 
-#include "check_traces.h"
-#include "lab/check_screen.h"
+#include "lab/check/screen.h"
+#include "lab/check_traces.h"
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 namespace {
 
-using gpu::TraceKind;
+using gpu::trace::TraceKind;
 
-TraceFile faulty(std::initializer_list<std::pair<const char*, std::uint64_t>> names_and_totals) {
-  TraceFile trace;
+trace::TraceFile faulty(std::initializer_list<std::pair<const char*, std::uint64_t>> names_and_totals) {
+  trace::TraceFile trace;
   trace.pid = 1;
   trace.peak_allocated_bytes = 1;
   unsigned line = 0;
@@ -21,7 +21,8 @@ TraceFile faulty(std::initializer_list<std::pair<const char*, std::uint64_t>> na
   return trace;
 }
 
-CheckReport check_report_of(std::vector<TraceFile> traces, CheckPolicy policy = {}, ChildResult result = {}) {
+CheckReport check_report_of(std::vector<trace::TraceFile> traces, CheckPolicy policy = {},
+                            host::ChildResult result = {}) {
   return check_report({{"python", "train.py"}, {}}, result, traces, policy);
 }
 
@@ -44,7 +45,7 @@ TEST(CheckReport, TheVerdictSaysWhatFails) {
   EXPECT_EQ(check_report_of({faulty({{"repeated-copy", 0}})}).verdict(), "1 warning: not at its best on a Mac");
   EXPECT_EQ(check_report_of({faulty({{"float64-converted", 0}})}).verdict(), "1 note, nothing that fails the check");
   EXPECT_TRUE(check_report_of({}).verdict().starts_with("nothing was checked"));
-  ChildResult killed;
+  host::ChildResult killed;
   killed.signal = 9;
   EXPECT_EQ(check_report_of({faulty({{"cuda-device", 0}})}, {}, killed).verdict(),
             "the command failed; 1 error until then");
@@ -68,7 +69,7 @@ TEST(CheckScreen, ColoursAreForTerminals) {
 }
 
 TEST(CheckScreen, ManyPlacesAreCut) {
-  TraceFile trace = faulty({});
+  trace::TraceFile trace = faulty({});
   for (unsigned i = 1; i <= 13; ++i) {
     trace.tallies.push_back(check_tally(TraceKind::kFinding, "pin-memory", "missing.py:" + std::to_string(i)));
   }
@@ -77,4 +78,4 @@ TEST(CheckScreen, ManyPlacesAreCut) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

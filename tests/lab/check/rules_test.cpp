@@ -1,11 +1,11 @@
-#include "lab/check_rules.h"
+#include "lab/check/rules.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 namespace {
 
 TEST(CheckRules, EachSaysWhatWhyAndWhatToDo) {
@@ -36,4 +36,4 @@ TEST(CheckRules, TotalsAreShownInTheirUnit) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

@@ -1,8 +1,8 @@
-#include "lab/check_timing.h"
+#include "lab/check/timing.h"
 
 #include <gtest/gtest.h>
 
-namespace anymps::lab {
+namespace anymps::lab::check {
 namespace {
 
 // Lines 2 to 9, with a loop in 4 to 7.
@@ -36,4 +36,4 @@ TEST(CheckTiming, InALoopAWaitMayComeFirst) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::check

@@ -1,4 +1,4 @@
-#include "lab/child.h"
+#include "lab/host/child.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 
 #include "scratch_folder.h"
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,4 +96,4 @@ TEST(Child, WhatWasIgnoredStaysIgnored) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

@@ -1,6 +1,6 @@
 #ifdef __linux__
 
-#include "lab/runbook/platform_linux.h"
+#include "lab/host/platform_linux.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -10,7 +10,7 @@
 
 #include "lab/runbook/test_folder.h"
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace {
 
 TEST(PlatformLinux, ALaptopOnBattery) {
@@ -90,6 +90,6 @@ TEST(PlatformLinux, AChildDescendsAndIsNoBackground) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host
 
 #endif

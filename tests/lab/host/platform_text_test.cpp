@@ -1,8 +1,8 @@
-#include "lab/runbook/platform_text.h"
+#include "lab/host/platform_text.h"
 
 #include <gtest/gtest.h>
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace {
 
 constexpr const char* kOnBattery =
@@ -107,4 +107,4 @@ TEST(PlatformText, GrandchildrenAreBelow) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

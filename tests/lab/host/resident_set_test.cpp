@@ -1,4 +1,4 @@
-#include "lab/resident_set.h"
+#include "lab/host/resident_set.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,9 +9,9 @@
 #include <string>
 #include <thread>
 
-#include "lab/child.h"
+#include "lab/host/child.h"
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace {
 
 // A shell whose child, another shell, holds 80 MiB in a variable until the file is gone.
@@ -47,4 +47,4 @@ TEST(ResidentSet, AProcessWithoutChildrenHasNone) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

@@ -1,4 +1,4 @@
-#include "lab/run_folder.h"
+#include "lab/host/run_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace anymps::lab {
+namespace anymps::lab::host {
 namespace {
 
 namespace fs = std::filesystem;
@@ -37,4 +37,4 @@ TEST(RunFolder, AKeptOneStaysAndMustBeNew) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::host

@@ -1,4 +1,4 @@
-#include "lab/runbook/chart.h"
+#include "lab/html/chart.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-namespace anymps::lab {
+namespace anymps::lab::html {
 namespace {
 
 using Values = std::vector<double>;
@@ -162,4 +162,4 @@ TEST(BarChartDrawing, StacksSegmentsAndNamesThem) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::html

@@ -4,19 +4,19 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "lab/python.h"
-#include "lab/runbook/bundle.h"
-#include "lab/runbook/bundle_reader.h"
-#include "lab/runbook/bundle_writer.h"
-#include "lab/runbook/environment_difference.h"
-#include "lab/runbook/golden_command.h"
-#include "lab/runbook/handoff_smoke.h"
-#include "lab/runbook/lockfile.h"
-#include "lab/runbook/service_units.h"
-#include "lab/runbook/shell_words.h"
-#include "lab/runbook/smoke_figures.h"
+#include "lab/base/shell_words.h"
+#include "lab/host/python.h"
+#include "lab/runbook/document/verdict.h"
+#include "lab/runbook/handoff/bundle.h"
+#include "lab/runbook/handoff/bundle_reader.h"
+#include "lab/runbook/handoff/bundle_writer.h"
+#include "lab/runbook/handoff/environment_difference.h"
+#include "lab/runbook/handoff/golden_command.h"
+#include "lab/runbook/handoff/lockfile.h"
+#include "lab/runbook/handoff/service_units.h"
+#include "lab/runbook/handoff/smoke.h"
+#include "lab/runbook/handoff/smoke_figures.h"
 #include "lab/runbook/test_folder.h"
-#include "lab/runbook/verdict.h"
 
 namespace anymps::lab {
 namespace {
@@ -25,13 +25,13 @@ using nlohmann::json;
 
 TEST(Bundle, TellsPathsThatMayBeInIt) {
   for (const char* path : {"a", "files/train.py", "files/données/é.txt", "files/.hidden", "files/a b", "files/日本"}) {
-    EXPECT_FALSE(path_fault(path)) << path;
+    EXPECT_FALSE(runbook::handoff::path_fault(path)) << path;
   }
   for (const char* path : {"", "/a", "..", "a/..", "a/../b", "./a", "a//b", "a/", "a.", "a ", "a\\b", "a:b", "a\nb",
                            "a\x7f", "\xff", "a\xc0\xae", "\xed\xa0\x80", "a\xe2\x80\x8b", "a\xef\xbb\xbf"}) {
-    EXPECT_TRUE(path_fault(path)) << path;
+    EXPECT_TRUE(runbook::handoff::path_fault(path)) << path;
   }
-  EXPECT_TRUE(path_fault(std::string(2000, 'a')));
+  EXPECT_TRUE(runbook::handoff::path_fault(std::string(2000, 'a')));
 }
 
 TEST(Bundle, WritesWhatItReads) {
@@ -39,15 +39,15 @@ TEST(Bundle, WritesWhatItReads) {
   const auto path = folder.path() / "bundle.tar.zst";
   std::ofstream(folder.path() / "source") << "from a file";
   const std::string deep = "files/" + std::string(120, 'd') + "/" + std::string(120, 'e') + "/é.txt";
-  const WrittenBundle written =
-      write_bundle(path, {{"golden", "x"}}, {{deep, folder.path() / "source", {}}, {"a.json", {}, "{\"b\": 1}"}}, 1000);
-  const Bundle bundle = read_bundle(path);
+  const runbook::handoff::WrittenBundle written = runbook::handoff::write_bundle(
+      path, {{"golden", "x"}}, {{deep, folder.path() / "source", {}}, {"a.json", {}, "{\"b\": 1}"}}, 1000);
+  const runbook::handoff::Bundle bundle = runbook::handoff::read_bundle(path);
   EXPECT_EQ(bundle.sha256, written.sha256);
   ASSERT_EQ(bundle.files.size(), 2);
   EXPECT_EQ(bundle.files[1].path, deep);
   EXPECT_EQ(bundle.document("a.json")["b"], 1);
   EXPECT_TRUE(bundle.document("none.json").is_null());
-  extract_bundle(path, bundle, folder.path() / "out");
+  runbook::handoff::extract_bundle(path, bundle, folder.path() / "out");
   std::string text;
   std::getline(std::ifstream(folder.path() / "out" / deep), text);
   EXPECT_EQ(text, "from a file");
@@ -56,7 +56,8 @@ TEST(Bundle, WritesWhatItReads) {
 TEST(Bundle, IsNotMadeWhereNobodyCouldReadIt) {
   const TestFolder folder;
   const auto path = folder.path() / "bundle.tar.zst";
-  EXPECT_THROW(write_bundle(path, json::object(), {{"files/a", {}, "1"}, {"files/A", {}, "2"}}, 0), std::runtime_error);
+  EXPECT_THROW(runbook::handoff::write_bundle(path, json::object(), {{"files/a", {}, "1"}, {"files/A", {}, "2"}}, 0),
+               std::runtime_error);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
@@ -65,60 +66,62 @@ TEST(Lockfile, HasHashesForAllOrNone) {
                       {"packages",
                        {{{"name", "a"}, {"version", "1"}, {"archive_sha256", "ff"}, {"record_sha256", nullptr}},
                         {{"name", "b"}, {"version", "2"}, {"archive_sha256", nullptr}, {"record_sha256", "ee"}}}}};
-  const std::string some = requirements_lock(environment);
+  const std::string some = runbook::handoff::requirements_lock(environment);
   EXPECT_NE(some.find("a==1  # --hash=sha256:ff\n"), std::string::npos) << some;
   EXPECT_NE(some.find("b==2  # record sha256:ee\n"), std::string::npos) << some;
   environment["packages"].erase(1);
-  EXPECT_NE(requirements_lock(environment).find("a==1 --hash=sha256:ff\n"), std::string::npos);
+  EXPECT_NE(runbook::handoff::requirements_lock(environment).find("a==1 --hash=sha256:ff\n"), std::string::npos);
 }
 
 TEST(Lockfile, ReadsCondasRecords) {
   const TestFolder folder;
-  EXPECT_EQ(conda_explicit(folder.path()), "");
+  EXPECT_EQ(runbook::handoff::conda_explicit(folder.path()), "");
   std::filesystem::create_directory(folder.path() / "conda-meta");
   std::ofstream(folder.path() / "conda-meta" / "b-1.json")
       << R"({"url": "https://example.org/b-1.conda", "md5": "12"})";
   std::ofstream(folder.path() / "conda-meta" / "a-1.json") << R"({"url": "https://example.org/a-1.conda"})";
   std::ofstream(folder.path() / "conda-meta" / "broken.json") << "{";
-  EXPECT_NE(conda_explicit(folder.path())
+  EXPECT_NE(runbook::handoff::conda_explicit(folder.path())
                 .find("@EXPLICIT\nhttps://example.org/a-1.conda\nhttps://example.org/b-1.conda#12\n"),
             std::string::npos);
 }
 
 TEST(ServiceUnits, EscapeWhatEachFormatTakesForItsOwn) {
-  const GoldenCommand command{{"/usr/bin/python", "train.py", "100%", "$HOME", "a \"b\"", "<x>"},
-                              "/srv/50%",
-                              {{"A", "1 & \"2\" %n $x"}},
-                              "ada",
-                              "train"};
-  const std::string unit = systemd_unit(command);
+  const runbook::handoff::GoldenCommand command{{"/usr/bin/python", "train.py", "100%", "$HOME", "a \"b\"", "<x>"},
+                                                "/srv/50%",
+                                                {{"A", "1 & \"2\" %n $x"}},
+                                                "ada",
+                                                "train"};
+  const std::string unit = runbook::handoff::systemd_unit(command);
   EXPECT_NE(unit.find(R"(ExecStart="/usr/bin/python" "train.py" "100%%" "$$HOME" "a \"b\"" "<x>")"), std::string::npos)
       << unit;
   EXPECT_NE(unit.find(R"(Environment="A=1 & \"2\" %%n $x")"), std::string::npos) << unit;
   EXPECT_NE(unit.find("WorkingDirectory=/srv/50%%\n"), std::string::npos) << unit;
-  const std::string plist = launchd_plist(command);
+  const std::string plist = runbook::handoff::launchd_plist(command);
   EXPECT_NE(plist.find("<string>&lt;x&gt;</string>"), std::string::npos) << plist;
 }
 
 TEST(GoldenCommand, IsTakenApart) {
-  const CommandParts parts = command_parts({"/opt/python3.11", "-u", "-X", "dev", "train.py", "-m", "x"});
+  const runbook::handoff::CommandParts parts =
+      runbook::handoff::command_parts({"/opt/python3.11", "-u", "-X", "dev", "train.py", "-m", "x"});
   EXPECT_EQ(parts.options, (std::vector<std::string>{"-u", "-X", "dev"}));
   EXPECT_EQ(parts.script, (std::vector<std::string>{"train.py"}));
   EXPECT_EQ(parts.arguments, (std::vector<std::string>{"-m", "x"}));
-  EXPECT_EQ(command_parts({"python", "-m", "pack.train", "a"}).script, (std::vector<std::string>{"-m", "pack.train"}));
-  EXPECT_THROW(command_parts({"python", "-c", "1"}), std::runtime_error);
-  EXPECT_THROW(command_parts({"bash", "run.sh"}), std::runtime_error);
-  EXPECT_TRUE(same_script({"/a/python", "t.py"}, {"python3", "t.py"}));
-  EXPECT_FALSE(same_script({"python", "t.py", "1"}, {"python", "t.py"}));
+  EXPECT_EQ(runbook::handoff::command_parts({"python", "-m", "pack.train", "a"}).script,
+            (std::vector<std::string>{"-m", "pack.train"}));
+  EXPECT_THROW(runbook::handoff::command_parts({"python", "-c", "1"}), std::runtime_error);
+  EXPECT_THROW(runbook::handoff::command_parts({"bash", "run.sh"}), std::runtime_error);
+  EXPECT_TRUE(runbook::handoff::same_script({"/a/python", "t.py"}, {"python3", "t.py"}));
+  EXPECT_FALSE(runbook::handoff::same_script({"python", "t.py", "1"}, {"python", "t.py"}));
   const std::vector<std::string> words = {"t.py", "--data", "/d", "--data=/d/train", "/dd"};
-  const auto common = with_data_word(words, "/d");
+  const auto common = runbook::handoff::with_data_word(words, "/d");
   EXPECT_EQ(common, (std::vector<std::string>{"t.py", "--data", "{data}", "--data={data}/train", "/dd"}));
-  EXPECT_EQ(with_data_path(common, "/d"), words);
+  EXPECT_EQ(runbook::handoff::with_data_path(common, "/d"), words);
 }
 
 TEST(ShellWords, AreReadBackAsTheyWere) {
   const std::vector<std::string> words = {"plain", "", "a b", "it's", "$x `y` \"z\"", "a\nb", "*"};
-  EXPECT_EQ(split_words(shell_quoted(words)), words);
+  EXPECT_EQ(host::split_words(base::shell_quoted(words)), words);
 }
 
 json host(double rate, double input, double load, const char* cpu, const char* mount) {
@@ -132,7 +135,7 @@ json host(double rate, double input, double load, const char* cpu, const char* m
 
 std::vector<std::string> causes(const json& here, const json& there) {
   std::vector<std::string> all;
-  for (const json& cause : explain_speed(here, there)) all.push_back(cause["cause"]);
+  for (const json& cause : runbook::handoff::explain_speed(here, there)) all.push_back(cause["cause"]);
   return all;
 }
 
@@ -157,7 +160,7 @@ void write_recording(const std::filesystem::path& folder, const std::vector<json
 
 TEST(SmokeFigures, AreOfTheWindowAlone) {
   const TestFolder folder;
-  EXPECT_TRUE(window_figures(folder.path())["steps_per_second"].is_null());
+  EXPECT_TRUE(runbook::handoff::window_figures(folder.path())["steps_per_second"].is_null());
   std::vector<json> events = {{{"e", "begin"}, {"role", "main"}, {"pid", 1}}};
   for (std::uint64_t i = 0; i < 6; ++i) {
     events.push_back({{"e", "step"}, {"t", 1'000'000'000 * (i + 1)}, {"i", i}, {"in", 250'000'000}, {"mem", 10 * i}});
@@ -165,7 +168,7 @@ TEST(SmokeFigures, AreOfTheWindowAlone) {
   }
   events.push_back({{"e", "window"}, {"edge", "end"}, {"t", 6'000'000'000}, {"step", 6}});
   write_recording(folder.path(), events);
-  const json figures = window_figures(folder.path());
+  const json figures = runbook::handoff::window_figures(folder.path());
   EXPECT_EQ(figures["steps"], 4);
   EXPECT_DOUBLE_EQ(figures["steps_per_second"], 1);
   EXPECT_DOUBLE_EQ(figures["input_share"], 0.25);
@@ -178,7 +181,7 @@ TEST(SmokeFigures, SayWhetherMemoryHoldsItsLevel) {
     std::vector<json> events = {{{"e", "begin"}, {"role", "main"}, {"pid", 1}}, {{"e", "step"}, {"i", 0}}};
     for (const int bytes : flushed) events.push_back({{"e", "epoch"}, {"flushed", bytes}, {"rss", 7}});
     write_recording(folder.path(), events);
-    return plateau_figures(folder.path(), flushed.size(), 0.26);
+    return runbook::handoff::plateau_figures(folder.path(), flushed.size(), 0.26);
   };
   EXPECT_TRUE(plateau({100, 100})["holds"].is_null());
   EXPECT_EQ(plateau({100, 100, 100, 126})["holds"], true);
@@ -189,7 +192,9 @@ TEST(SmokeFigures, SayWhetherMemoryHoldsItsLevel) {
 }
 
 TEST(SmokeVerdict, IsOpenWhereThePlateauCouldNotBeJudged) {
-  const auto status = [](const json& holds) { return exit_status(smoke_verdict({{"plateau", {{"holds", holds}}}})); };
+  const auto status = [](const json& holds) {
+    return runbook::document::exit_status(runbook::handoff::smoke_verdict({{"plateau", {{"holds", holds}}}}));
+  };
   EXPECT_EQ(status(true), 0);
   EXPECT_EQ(status(false), 1);
   EXPECT_EQ(status(nullptr), 2);
@@ -203,18 +208,24 @@ TEST(EnvironmentDifference, SaysWhatMatters) {
   };
   const json numpy = {{"name", "numpy"}, {"version", "2"}, {"record_sha256", "aa"}};
   const json there = environment("3.11.2", "2.13", json::array({numpy}));
-  EXPECT_TRUE(environment_differences(there, there).empty());
-  EXPECT_FALSE(has_red(environment_differences(environment("3.11.9", "2.13", json::array({numpy})), there)));
-  EXPECT_TRUE(has_red(environment_differences(environment("3.12.2", "2.13", json::array({numpy})), there)));
-  EXPECT_TRUE(has_red(environment_differences(environment("3.11.2", "2.13+cpu", json::array({numpy})), there)));
-  EXPECT_TRUE(has_red(environment_differences(environment("3.11.2", "2.13", json::array()), there)));
+  EXPECT_TRUE(runbook::handoff::environment_differences(there, there).empty());
+  EXPECT_FALSE(runbook::handoff::has_red(
+      runbook::handoff::environment_differences(environment("3.11.9", "2.13", json::array({numpy})), there)));
+  EXPECT_TRUE(runbook::handoff::has_red(
+      runbook::handoff::environment_differences(environment("3.12.2", "2.13", json::array({numpy})), there)));
+  EXPECT_TRUE(runbook::handoff::has_red(
+      runbook::handoff::environment_differences(environment("3.11.2", "2.13+cpu", json::array({numpy})), there)));
+  EXPECT_TRUE(runbook::handoff::has_red(
+      runbook::handoff::environment_differences(environment("3.11.2", "2.13", json::array()), there)));
   json patched = numpy;
   patched["record_sha256"] = "bb";
-  const json other = environment_differences(environment("3.11.2", "2.13", json::array({patched})), there);
+  const json other =
+      runbook::handoff::environment_differences(environment("3.11.2", "2.13", json::array({patched})), there);
   ASSERT_EQ(other.size(), 1);
   EXPECT_EQ(other[0]["kind"], "files of package");
   // A stranger's bundle may hold anything.
-  EXPECT_NO_THROW(environment_differences(there, {{"packages", 3}, {"variables", "x"}, {"caches", {1, "a"}}}));
+  EXPECT_NO_THROW(
+      runbook::handoff::environment_differences(there, {{"packages", 3}, {"variables", "x"}, {"caches", {1, "a"}}}));
 }
 
 }  // namespace

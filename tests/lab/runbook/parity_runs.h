@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/parity_values.h"
+#include "lab/runbook/parity/values.h"
 #include "lab/runbook/test_folder.h"
 
 namespace anymps::lab {
@@ -21,7 +21,8 @@ class MadeUpRun {
   MadeUpRun& keep(const std::string& what, const std::string& name, const std::string& kind,
                   const std::vector<float>& elements) {
     std::ofstream file(run_.values_path, std::ios::binary | std::ios::app);
-    RecordedValue value{what, name, kind, 0, "float32", "float32", elements.size(), offset_, {elements.size()}};
+    runbook::trial::RecordedValue value{
+        what, name, kind, 0, "float32", "float32", elements.size(), offset_, {elements.size()}};
     file.write(reinterpret_cast<const char*>(elements.data()), static_cast<std::streamsize>(elements.size() * 4));
     offset_ += elements.size() * 4;
     run_.values.push_back(value);
@@ -42,10 +43,10 @@ class MadeUpRun {
     return *this;
   }
 
-  KeptRun& run() { return run_; }
+  runbook::parity::KeptRun& run() { return run_; }
 
  private:
-  KeptRun run_;
+  runbook::parity::KeptRun run_;
   std::uint64_t offset_ = 0;
 };
 

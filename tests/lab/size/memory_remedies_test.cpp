@@ -1,26 +1,26 @@
-#include "lab/memory_remedies.h"
+#include "lab/size/memory_remedies.h"
 
 #include <gtest/gtest.h>
 
 #include "lab/gibibyte.h"
 
-namespace anymps::lab {
+namespace anymps::lab::size {
 namespace {
 
-RunSummary run_out_of_memory() {
-  RunSummary run;
+trace::RunSummary run_out_of_memory() {
+  trace::RunSummary run;
   run.command = {"python", "train.py", "--batch-size", "64"};
   run.memory = {5 * kGiB, 6 * kGiB, 8 * kGiB, 9 * kGiB};
   run.out_of_memory = {{"", "train.py:9", 1}};
   return run;
 }
 
-std::string remedies_for(const RunSummary& run) {
-  return memory_remedies(run, SimulatedMac::of({gpu::find_mac("m2-8gb"), {14, 5}}), {80, false});
+std::string remedies_for(const trace::RunSummary& run) {
+  return memory_remedies(run, SimulatedMac::of({gpu::history::find_mac("m2-8gb"), {14, 5}}), {80, false});
 }
 
 TEST(MemoryRemedies, AreSilentWhenMemorySufficed) {
-  RunSummary run = run_out_of_memory();
+  trace::RunSummary run = run_out_of_memory();
   run.out_of_memory.clear();
   EXPECT_EQ(remedies_for(run), "");
 }
@@ -38,7 +38,7 @@ TEST(MemoryRemedies, CarryTheFiguresOfTheRun) {
 }
 
 TEST(MemoryRemedies, ABufferThatIsTooLargeIsAnotherMatter) {
-  RunSummary run = run_out_of_memory();
+  trace::RunSummary run = run_out_of_memory();
   run.out_of_memory.clear();
   run.too_large = {{"", "train.py:9", 1}};
   run.memory.largest_buffer_bytes = 5 * kGiB;
@@ -69,4 +69,4 @@ TEST(MemoryRemedies, TheBatchIsReadFromTheCommand) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::size

@@ -1,4 +1,4 @@
-#include "lab/size_report.h"
+#include "lab/size/report.h"
 
 #include <gtest/gtest.h>
 
@@ -7,15 +7,15 @@
 #include <set>
 
 #include "lab/gibibyte.h"
-#include "lab/size_html.h"
-#include "lab/size_screen.h"
+#include "lab/size/html.h"
+#include "lab/size/screen.h"
 
-namespace anymps::lab {
+namespace anymps::lab::size {
 namespace {
 
-constexpr gpu::MacosVersion kMacos{14, 5};
+constexpr gpu::history::MacosVersion kMacos{14, 5};
 
-gpu::MacProfile mac(const char* name) { return *gpu::find_mac(name); }
+gpu::history::MacProfile mac(const char* name) { return *gpu::history::find_mac(name); }
 
 SizeFigures need(std::uint64_t device, std::uint64_t resident, std::uint64_t others = 0) {
   return {device, resident, others, 0, 0};
@@ -119,9 +119,9 @@ TEST(SizeReport, EveryMacIsAnsweredEverywhere) {
   const std::string screen = size_screen(report, {80, false});
   const std::string html = size_html(report);
   const nlohmann::json json = to_json(report);
-  ASSERT_EQ(report.macs.size(), gpu::all_macs().size());
+  ASSERT_EQ(report.macs.size(), gpu::history::all_macs().size());
   EXPECT_EQ(json["macs"].size(), report.macs.size());
-  for (const gpu::MacProfile& one : gpu::all_macs()) {
+  for (const gpu::history::MacProfile& one : gpu::history::all_macs()) {
     EXPECT_NE(screen.find(one.name), std::string::npos) << one.name;
     EXPECT_NE(html.find(">" + std::string(one.name) + "<"), std::string::npos) << one.name;
   }
@@ -179,4 +179,4 @@ TEST(SizeReport, TheHtmlStandsAlone) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::size

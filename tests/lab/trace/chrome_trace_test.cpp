@@ -1,4 +1,4 @@
-#include "lab/chrome_trace.h"
+#include "lab/trace/chrome_trace.h"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,10 @@
 
 #include "scratch_folder.h"
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 namespace {
 
-using gpu::TraceKind;
+using gpu::trace::TraceKind;
 using nlohmann::json;
 
 TraceRecord record(TraceKind kind, const std::string& name, std::uint64_t start_ns, std::uint64_t end_ns,
@@ -102,4 +102,4 @@ TEST(ChromeTrace, CarriesTheModelledFigures) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

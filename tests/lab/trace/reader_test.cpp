@@ -1,4 +1,4 @@
-#include "lab/trace_reader.h"
+#include "lab/trace/reader.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -11,17 +11,17 @@
 #include <random>
 #include <stdexcept>
 
-#include "gpu/trace.h"
-#include "gpu/trace_format.h"
+#include "gpu/trace/trace.h"
+#include "gpu/trace/trace_format.h"
 #include "scratch_folder.h"
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 namespace {
 
 namespace fs = std::filesystem;
-namespace format = gpu::trace_format;
-using gpu::Trace;
-using gpu::TraceKind;
+namespace format = gpu::trace::trace_format;
+using gpu::trace::Trace;
+using gpu::trace::TraceKind;
 
 class TraceReaderTest : public ::testing::Test {
  protected:
@@ -180,4 +180,4 @@ TEST_F(TraceReaderTest, HostileSectionsAreRefusedOneByOne) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

@@ -1,11 +1,11 @@
-#include "lab/replayed_timeline.h"
+#include "lab/trace/replayed_timeline.h"
 
 #include <gtest/gtest.h>
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 namespace {
 
-using gpu::TraceKind;
+using gpu::trace::TraceKind;
 
 TraceRecord record_of(TraceKind kind, std::uint64_t end_ns, std::uint64_t length_ns, std::uint32_t thread = 1) {
   TraceRecord made;
@@ -54,4 +54,4 @@ TEST(ReplayedTimeline, ASlowHostLeavesTheDeviceIdle) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

@@ -1,17 +1,18 @@
-#include "lab/run_summary.h"
+#include "lab/trace/run_summary.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "check_traces.h"
+#include "lab/base/units.h"
+#include "lab/check_traces.h"
 #include "lab/has_text.h"
-#include "lab/summary_screen.h"
+#include "lab/trace/run_screen.h"
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 namespace {
 
-using gpu::TraceKind;
+using gpu::trace::TraceKind;
 
 TraceTally tally(TraceKind kind, std::string name, std::string site, std::uint64_t count, std::uint64_t first = 0) {
   TraceTally row = check_tally(kind, std::move(name), std::move(site), count);
@@ -205,17 +206,17 @@ TEST(SummaryScreen, NamesTheSignal) {
 }
 
 TEST(HumanBytes, UsesBinaryUnits) {
-  EXPECT_EQ(human_bytes(0), "0 B");
-  EXPECT_EQ(human_bytes(1023), "1023 B");
-  EXPECT_EQ(human_bytes(1536), "1.5 KiB");
-  EXPECT_EQ(human_bytes(~std::uint64_t{0}), "16.0 EiB");
+  EXPECT_EQ(base::human_bytes(0), "0 B");
+  EXPECT_EQ(base::human_bytes(1023), "1023 B");
+  EXPECT_EQ(base::human_bytes(1536), "1.5 KiB");
+  EXPECT_EQ(base::human_bytes(~std::uint64_t{0}), "16.0 EiB");
 }
 
 // What a damaged trace claims.
 TEST(HumanSeconds, MoreMinutesThanAnIntCounts) {
-  EXPECT_EQ(human_seconds(150), "2 min 30 s");
-  EXPECT_EQ(human_seconds(60.0 * 200'859'867'000), "200859867000 min 0 s");
+  EXPECT_EQ(base::human_seconds(150), "2 min 30 s");
+  EXPECT_EQ(base::human_seconds(60.0 * 200'859'867'000), "200859867000 min 0 s");
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

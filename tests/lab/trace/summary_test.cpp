@@ -1,11 +1,11 @@
-#include "lab/trace_summary.h"
+#include "lab/trace/summary.h"
 
 #include <gtest/gtest.h>
 
-namespace anymps::lab {
+namespace anymps::lab::trace {
 namespace {
 
-TraceTally tally(gpu::TraceKind kind, const char* name) {
+TraceTally tally(gpu::trace::TraceKind kind, const char* name) {
   TraceTally made;
   made.kind = kind;
   made.name = name;
@@ -16,8 +16,9 @@ TraceTally tally(gpu::TraceKind kind, const char* name) {
 
 TEST(TraceSummary, WhatFellBackWasNotOnTheDevice) {
   TraceFile trace;
-  trace.tallies = {tally(gpu::TraceKind::kOperator, "aten::mul"), tally(gpu::TraceKind::kOperator, "aten::poisson"),
-                   tally(gpu::TraceKind::kFallback, "aten::poisson")};
+  trace.tallies = {tally(gpu::trace::TraceKind::kOperator, "aten::mul"),
+                   tally(gpu::trace::TraceKind::kOperator, "aten::poisson"),
+                   tally(gpu::trace::TraceKind::kFallback, "aten::poisson")};
   const TraceSummary summary = summarise_trace({trace});
   ASSERT_EQ(summary.kernels.size(), 1U);
   EXPECT_EQ(summary.kernels.front().name, "aten::mul");
@@ -25,4 +26,4 @@ TEST(TraceSummary, WhatFellBackWasNotOnTheDevice) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::trace

@@ -1,4 +1,4 @@
-; PASS: simd-prepare
+; PASS: canonicalize
 ; Ways that have all computed the same do not part lanes.
 
 ; CHECK-LABEL: define void @k(

@@ -1,4 +1,4 @@
-; PASS: elementary
+; PASS: elementary-functions
 ; No branch and no call but the fused multiply-add, in any width; half goes through float.
 
 ; CHECK-LABEL: define float @air.exp.f32(float

@@ -1,4 +1,4 @@
-; PASS: bfloats
+; PASS: expand-bfloat
 ; What is only moved is moved as a word; what is computed with becomes a float.
 
 ; CHECK-LABEL: define void @move(

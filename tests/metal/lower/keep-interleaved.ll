@@ -1,4 +1,4 @@
-; PASS: side-by-side
+; PASS: keep-interleaved
 ; Pairs that are treated alike and stored stay side by side; so do sums of pairs, until behind the loop.
 
 ; CHECK-LABEL: define void @scaled(

@@ -1,4 +1,4 @@
-; PASS: alike-cases
+; PASS: merge-switch-cases
 ; Nine cases that compute the same of other constants are one, and the constants come from a table; a tenth that does
 ; something else stays.
 

@@ -1,4 +1,4 @@
-; PASS: matrices
+; PASS: narrow-matrices
 ; Of the 64 elements of a matrix a lane owns two.
 
 declare <64 x float> @air.simdgroup_matrix_8x8_init_filled.v64f32.f32(float)

@@ -1,4 +1,4 @@
-; PASS: simd-parts
+; PASS: outline-regions
 ; What meets nobody and needs many registers is a function of its own, given what lanes share and the first of its
 ; lanes; "inside" and where a thread is are computed there again. What lanes differ in goes through memory.
 

@@ -1,4 +1,4 @@
-; PASS: halves
+; PASS: promote-half
 ; On x86 halves are compared as floats, all lanes at once.
 target triple = "x86_64-unknown-linux-gnu"
 
@@ -15,3 +15,13 @@ define <8 x half> @smaller(<8 x half> %a, <8 x half> %b) {
   ret <8 x half> %root
 }
 declare <8 x half> @llvm.sqrt.v8f16(<8 x half>)
+
+; A product that is added is fused, as products of floats are.
+; CHECK-LABEL: define half @fused(
+; CHECK: [[SUM:%.*]] = call float @llvm.fmuladd.f32(
+; CHECK: fptrunc float [[SUM]] to half
+define half @fused(half %a, half %b, half %c) {
+  %sum = call half @llvm.fmuladd.f16(half %a, half %b, half %c)
+  ret half %sum
+}
+declare half @llvm.fmuladd.f16(half, half, half)

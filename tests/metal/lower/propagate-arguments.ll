@@ -1,4 +1,4 @@
-; PASS: known-bytes
+; PASS: propagate-arguments
 ; What a launch gives by value is a constant: here the bytes of buffer 0.
 
 ; CHECK: @known = private addrspace(2) constant [4 x i8] c"\07\00\00\00", align 16

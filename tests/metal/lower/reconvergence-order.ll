@@ -1,4 +1,4 @@
-; PASS: meeting-order
+; PASS: reconvergence-order
 ; Blocks lie in the order in which lanes come to them, whatever the compiler's was, and a round of a loop in which some
 ; lanes may skip a meeting ends with a barrier of the simdgroup.
 

@@ -1,4 +1,4 @@
-; PASS: validation
+; PASS: sanitiser
 ; Each access asks for its address first, and each round of a loop whether to go on.
 
 @shared = internal addrspace(3) global float undef, align 4

@@ -1,4 +1,4 @@
-; PASS: simd-sides
+; PASS: specialize-uniform-branches
 ; The side of a branch by position has a copy for when all lanes take it; that one lane is equal to something has not.
 
 ; CHECK-LABEL: define void @k(

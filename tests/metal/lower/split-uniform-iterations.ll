@@ -1,4 +1,4 @@
-; PASS: simd-rounds
+; PASS: split-uniform-iterations
 ; Rounds that all lanes run are a loop of their own.
 
 ; CHECK-LABEL: define void @k(

@@ -1,4 +1,4 @@
-; PASS: once
+; PASS: uniform-loop-once
 ; A loop behind a barrier that gives all threads the same is run by the first; one that depends on the thread, and one
 ; behind a store, are run by each.
 

@@ -1,4 +1,4 @@
-; PASS: vector-forms
+; PASS: vector-variants
 ; A loop that was vectorised around a call which few threads make: the form asks first whether anybody calls.
 
 ; CHECK-LABEL: define <4 x float> @k(

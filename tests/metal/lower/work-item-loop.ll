@@ -1,4 +1,4 @@
-; PASS: thread-loop
+; PASS: work-item-loop
 ; One function for a threadgroup: three loops, the innermost with independent accesses.
 
 ; CHECK-LABEL: define internal void @k(

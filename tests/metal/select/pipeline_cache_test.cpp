@@ -1,5 +1,5 @@
 // Which kernels of a library are made ahead, by whom, and what those see who ask.
-#include "metal/engine/kept_pipelines.h"
+#include "metal/select/pipeline_cache.h"
 
 #include <gtest/gtest.h>
 #include <pty.h>
@@ -20,8 +20,9 @@
 #include "gpu/executor.h"
 #include "gpu/thread_pool.h"
 #include "metal/engine/progress_line.h"
+#include "metal/select/engine_selection.h"
 
-namespace anymps::metal::engine {
+namespace anymps::metal::select {
 namespace {
 
 using namespace std::chrono_literals;
@@ -29,14 +30,14 @@ using namespace std::chrono_literals;
 // Far more than anything here takes: where it passes, somebody does not come.
 constexpr auto kNever = 60s;
 
-class NoPipeline final : public Pipeline {
+class NoPipeline final : public pipeline::Pipeline {
  public:
-  const Signature& signature() const override { return signature_; }
-  lower::Route route() const override { return lower::Route::kThreadLoop; }
-  void launch(const Launch& /*launch*/, Size /*threads*/, Size /*group*/) override {}
+  const air::Signature& signature() const override { return signature_; }
+  abi::Route route() const override { return abi::Route::kThreadLoop; }
+  void launch(const pipeline::Launch& /*launch*/, pipeline::Size /*threads*/, pipeline::Size /*group*/) override {}
 
  private:
-  Signature signature_;
+  air::Signature signature_;
 };
 
 std::vector<std::string> names(std::size_t count) {
@@ -52,7 +53,7 @@ class KeptPipelinesTest : public ::testing::Test {
   ~KeptPipelinesTest() override { gpu::set_executor(nullptr); }
 
   // What counts the kernels that are made.
-  KeptPipelines::Make counting() {
+  PipelineCache::Make counting() {
     return [this](const std::string& kernel, Engine /*engine*/) {
       const std::lock_guard lock(mutex_);
       ++made_[kernel];
@@ -74,7 +75,7 @@ TEST_F(KeptPipelinesTest, KernelsAreMadeByMoreThanOneThread) {
   // Nobody leaves before two are here, so one thread alone would be here for ever.
   std::set<std::thread::id> here;
   bool alone = false;
-  KeptPipelines kept(names(200), [&](const std::string& kernel, Engine /*engine*/) {
+  PipelineCache kept(names(200), [&](const std::string& kernel, Engine /*engine*/) {
     std::unique_lock lock(mutex_);
     if (kernel != "k0" && kernel != "k1") {  // what comes before anybody knows that all will be asked for
       here.insert(std::this_thread::get_id());
@@ -88,8 +89,8 @@ TEST_F(KeptPipelinesTest, KernelsAreMadeByMoreThanOneThread) {
 }
 
 TEST_F(KeptPipelinesTest, EachIsMadeOnceAndIsTheSameForAll) {
-  KeptPipelines kept(names(300), counting());
-  std::vector<std::vector<std::shared_ptr<Pipeline>>> seen(4);
+  PipelineCache kept(names(300), counting());
+  std::vector<std::vector<std::shared_ptr<pipeline::Pipeline>>> seen(4);
   std::vector<std::thread> threads;
   for (auto& own : seen) {
     threads.emplace_back([&] {
@@ -104,14 +105,14 @@ TEST_F(KeptPipelinesTest, EachIsMadeOnceAndIsTheSameForAll) {
 
 TEST_F(KeptPipelinesTest, OfManyKernelsOnlyThoseAreMadeThatAreAskedFor) {
   {
-    KeptPipelines kept(names(1000), counting());
+    PipelineCache kept(names(1000), counting());
     for (const char* name : {"k500", "k20", "k900"}) kept.get(name);
   }
   EXPECT_EQ(made(), 3);
 }
 
 TEST_F(KeptPipelinesTest, OfFewAllAreMade) {
-  KeptPipelines kept(names(3), counting());
+  PipelineCache kept(names(3), counting());
   kept.get("k0");
   const auto until = std::chrono::steady_clock::now() + kNever;
   while (made() < 3 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
@@ -120,11 +121,12 @@ TEST_F(KeptPipelinesTest, OfFewAllAreMade) {
 
 TEST_F(KeptPipelinesTest, WhatCannotBeMadeIsSaidToWhoAsksForIt) {
   std::atomic<int> tries = 0;
-  KeptPipelines kept(names(4), [&](const std::string& kernel, Engine /*engine*/) -> std::shared_ptr<Pipeline> {
-    if (kernel != "k2") return std::make_shared<NoPipeline>();
-    ++tries;
-    throw std::runtime_error(kernel + " cannot be made");
-  });
+  PipelineCache kept(names(4),
+                     [&](const std::string& kernel, Engine /*engine*/) -> std::shared_ptr<pipeline::Pipeline> {
+                       if (kernel != "k2") return std::make_shared<NoPipeline>();
+                       ++tries;
+                       throw std::runtime_error(kernel + " cannot be made");
+                     });
   for (const char* name : {"k0", "k1", "k3"}) EXPECT_NE(kept.get(name), nullptr);
   for (int i = 0; i < 2; ++i) {
     try {
@@ -140,7 +142,7 @@ TEST_F(KeptPipelinesTest, WhatCannotBeMadeIsSaidToWhoAsksForIt) {
 
 TEST_F(KeptPipelinesTest, AnEngineThatIsChosenLaterIsTheOneThatMakes) {
   std::map<std::string, Engine> last;
-  KeptPipelines kept(names(8), [&](const std::string& kernel, Engine engine) {
+  PipelineCache kept(names(8), [&](const std::string& kernel, Engine engine) {
     const std::lock_guard lock(mutex_);
     last[kernel] = engine;
     return std::make_shared<NoPipeline>();
@@ -181,7 +183,7 @@ std::string said_by_child(bool terminal, const Body& body) {
 void make_slowly() {
   gpu::ThreadPool pool(1);
   gpu::set_executor(&pool);
-  KeptPipelines kept(names(3), [](const std::string& /*kernel*/, Engine /*engine*/) {
+  PipelineCache kept(names(3), [](const std::string& /*kernel*/, Engine /*engine*/) {
     std::this_thread::sleep_for(1500ms);
     return std::make_shared<NoPipeline>();
   });
@@ -198,8 +200,8 @@ TEST(ProgressLineTest, IsNotInAPipe) { EXPECT_EQ(said_by_child(false, make_slowl
 
 TEST(ProgressLineTest, CountsFromWhenNothingWasLeft) {
   const std::string said = said_by_child(true, [] {
-    const auto start = ProgressLine::Clock::now();
-    ProgressLine line(STDERR_FILENO);
+    const auto start = engine::ProgressLine::Clock::now();
+    engine::ProgressLine line(STDERR_FILENO);
     line.begin(start);
     line.begin(start);
     line.show(start + 1900ms);
@@ -215,7 +217,7 @@ TEST(ProgressLineTest, CountsFromWhenNothingWasLeft) {
 
 // The child finds no thread that makes them, and the compiler in a state that it can go on with.
 TEST_F(KeptPipelinesTest, AForkedChildMakesWhatItsParentHadNotBegun) {
-  KeptPipelines kept(names(100), [](const std::string& /*kernel*/, Engine /*engine*/) {
+  PipelineCache kept(names(100), [](const std::string& /*kernel*/, Engine /*engine*/) {
     std::this_thread::sleep_for(5ms);
     return std::make_shared<NoPipeline>();
   });
@@ -229,4 +231,4 @@ TEST_F(KeptPipelinesTest, AForkedChildMakesWhatItsParentHadNotBegun) {
 }
 
 }  // namespace
-}  // namespace anymps::metal::engine
+}  // namespace anymps::metal::select

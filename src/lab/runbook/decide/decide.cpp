@@ -1,4 +1,4 @@
-#include "lab/runbook/decide.h"
+#include "lab/runbook/decide/decide.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <ctime>
 #include <set>
 
-#include "lab/source_site.h"
+#include "lab/trace/source_site.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::decide {
 namespace {
 
 using nlohmann::json;
@@ -54,10 +54,10 @@ json holding_back(const json& profile, double slow_operator) {
   for (const json& row : profile.value("operators", json::array())) device += row.value("self_seconds", 0.0);
   for (const json& row : profile.value("fallbacks", json::array())) {
     if (!named.insert(row.value("name", "")).second) continue;
-    rows.push_back(
-        {{"operator", row.value("name", "")},
-         {"seconds", json()},
-         {"reason", fmt::format("falls back to the CPU at {}", SourceSite::parse(row.value("site", "")).text())}});
+    rows.push_back({{"operator", row.value("name", "")},
+                    {"seconds", json()},
+                    {"reason", fmt::format("falls back to the CPU at {}",
+                                           trace::SourceSite::parse(row.value("site", "")).text())}});
   }
   for (const json& row : profile.value("operators", json::array())) {
     const double self = row.value("self_seconds", 0.0);
@@ -183,13 +183,13 @@ json symptoms(const Measured& measured, const DecideSettings& settings) {
           measured.simulated ? "not judged: the device is simulated"
           : gain ? fmt::format("{}, and the host waits {:.1f} times in it", against_the_cpu(*gain), per_step_waits)
                  : "not measured"));
-  rows.push_back(
-      row("out of memory", "chains of graphs that are kept", "segment the graph; empty_cache",
-          measured.ran_out_of_memory || !measured.sites.empty(),
-          measured.ran_out_of_memory ? "the script ran out of memory"
-          : measured.sites.empty()
-              ? "memory stays"
-              : fmt::format("tensors of {} stay", SourceSite::parse(measured.sites.front().value("site", "")).text())));
+  rows.push_back(row("out of memory", "chains of graphs that are kept", "segment the graph; empty_cache",
+                     measured.ran_out_of_memory || !measured.sites.empty(),
+                     measured.ran_out_of_memory ? "the script ran out of memory"
+                     : measured.sites.empty()
+                         ? "memory stays"
+                         : fmt::format("tensors of {} stay",
+                                       trace::SourceSite::parse(measured.sites.front().value("site", "")).text())));
   rows.push_back(row("oddities with several processes", "MPS in forked processes",
                      "one process with a large batch, or a remote machine", measured.processes_failed,
                      measured.processes_failed ? "it hung or crashed with loader workers" : "none seen"));
@@ -211,10 +211,10 @@ Decision decide(const Measured& measured, const DecideSettings& settings) {
   std::string outcome;
   std::string why;
   auto options = json::array();
-  Verdict verdict = Verdict::kBad;
+  document::Verdict verdict = document::Verdict::kBad;
   const std::string doubt = measured.simulated ? "; the speedup is of a simulated device and decides nothing" : "";
   if (!measured.mps_step_seconds) {
-    verdict = measured.cpu_step_seconds ? Verdict::kBad : Verdict::kUnknown;
+    verdict = measured.cpu_step_seconds ? document::Verdict::kBad : document::Verdict::kUnknown;
     outcome = measured.cpu_step_seconds ? "cpu" : "undecided";
     why = measured.processes_failed ? "the script hangs or crashes on mps; load in one process, then try again"
                                     : "the script does not run on mps";
@@ -250,7 +250,7 @@ Decision decide(const Measured& measured, const DecideSettings& settings) {
                       percent_text(settings.least_gain));
     options = {"a larger batch (anymps sweep)", "MLX", "a remote machine"};
   } else {
-    verdict = Verdict::kGood;
+    verdict = document::Verdict::kGood;
     outcome = "mps";
     why = measured.simulated
               ? "nothing that can be seen here speaks against it: memory is a plateau, the loss does not drift, "
@@ -273,7 +273,7 @@ Decision decide(const Measured& measured, const DecideSettings& settings) {
   return decision;
 }
 
-json stop_rule(const std::vector<LoggedRun>& profiles, const DecideSettings& settings) {
+json stop_rule(const std::vector<logbook::LoggedRun>& profiles, const DecideSettings& settings) {
   // Newest first.
   for (std::size_t i = 0; i + 1 < profiles.size(); ++i) {
     for (std::size_t j = i + 1; j < profiles.size(); ++j) {
@@ -301,4 +301,4 @@ json stop_rule(const std::vector<LoggedRun>& profiles, const DecideSettings& set
   return nullptr;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::decide

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/logbook.h"
-#include "lab/runbook/verdict.h"
+#include "lab/runbook/document/verdict.h"
+#include "lab/runbook/logbook/logbook.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::decide {
 
 struct DecideSettings {
   double least_gain = 0.22;         // of a step's time against the CPU, below which MPS is not worth its tax ...
@@ -46,7 +46,7 @@ struct Measured {
 };
 
 struct Decision {
-  Verdict verdict = Verdict::kUnknown;  // good: MPS as it is
+  document::Verdict verdict = document::Verdict::kUnknown;  // good: MPS as it is
   nlohmann::json document;
 };
 
@@ -57,6 +57,6 @@ nlohmann::json symptoms(const Measured& measured, const DecideSettings& settings
 
 // Two profiles of the same command, a week apart or more, that disagree although their loaders hold nothing back, by
 // the same three operators: null where the rule does not end the tuning, else what it says.
-nlohmann::json stop_rule(const std::vector<LoggedRun>& profiles, const DecideSettings& settings);
+nlohmann::json stop_rule(const std::vector<logbook::LoggedRun>& profiles, const DecideSettings& settings);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::decide

@@ -1,4 +1,4 @@
-#include "lab/runbook/decide_run.h"
+#include "lab/runbook/decide/measure.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <map>
 #include <sstream>
 
-#include "lab/child.h"
-#include "lab/runbook/document_fields.h"
-#include "lab/runbook/printed_metric.h"
+#include "lab/host/child.h"
+#include "lab/runbook/document/fields.h"
+#include "lab/runbook/trial/printed_metric.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::decide {
 namespace {
 
 using nlohmann::json;
@@ -19,16 +19,17 @@ using nlohmann::json;
 constexpr std::size_t kEpochsCompared = 2;
 constexpr std::int64_t kRunsSearched = 1000;
 
-TrialSettings on_device(const TrialSettings& settings, const CommandSetting& device, const std::string& name) {
-  TrialSettings changed = settings;
+trial::TrialSettings on_device(const trial::TrialSettings& settings, const trial::CommandSetting& device,
+                               const std::string& name) {
+  trial::TrialSettings changed = settings;
   device.apply(name, changed.command, changed.environment);
   return changed;
 }
 
-json losses_part(const Trial& trial) {
+json losses_part(const trial::Trial& trial) {
   std::map<std::uint64_t, double> sums;
   if (trial.main() != nullptr) {
-    for (const RecordedLoss& loss : trial.main()->losses) sums[loss.step] += loss.value;
+    for (const trial::RecordedLoss& loss : trial.main()->losses) sums[loss.step] += loss.value;
   }
   auto losses = json::object();
   for (const auto& [step, loss] : sums) losses[std::to_string(step)] = loss;
@@ -63,15 +64,15 @@ double slowdown_of(const json& epochs) {
 }
 
 std::optional<double> duration_in(const json& object, const char* key) {
-  const auto seconds = number_in(object, key);
+  const auto seconds = document::number_in(object, key);
   return seconds && *seconds > 0 ? seconds : std::nullopt;
 }
 
 // The script's own figure: MLX has no hooks of PyTorch's.
 json mlx_part(const std::vector<std::string>& command) {
-  const ChildResult result = run_child({command, {}}, ChildOutput::kCapture);
+  const host::ChildResult result = host::run_child({command, {}}, host::ChildOutput::kCapture);
   std::istringstream printed(result.output);
-  if (const auto seconds = last_metric(printed, "step_seconds"); seconds && result.status() == 0) {
+  if (const auto seconds = trial::last_metric(printed, "step_seconds"); seconds && result.status() == 0) {
     return {{"step_seconds", *seconds}};
   }
   return {{"error", result.start_error.empty()
@@ -81,9 +82,9 @@ json mlx_part(const std::vector<std::string>& command) {
 
 }  // namespace
 
-Decision run_decide(Session& session, const TrialSettings& settings, const DecideRun& run) {
-  const TrialSettings on_cpu = on_device(settings, run.device, "cpu");
-  const TrialSettings on_mps = on_device(settings, run.device, "mps");
+Decision run_decide(trial::Session& session, const trial::TrialSettings& settings, const DecideRun& run) {
+  const trial::TrialSettings on_cpu = on_device(settings, run.device, "cpu");
+  const trial::TrialSettings on_mps = on_device(settings, run.device, "mps");
   auto notes = json::array();
   auto evidence = json::array();
   Measured measured;
@@ -98,18 +99,19 @@ Decision run_decide(Session& session, const TrialSettings& settings, const Decid
     };
   };
   const auto steps = static_cast<double>(run.profile.warm_up + run.profile.steps);
-  const json cpu = session.part(
-      "cpu", [&] { return full_part(run_trial(on_cpu, window, shown(0, 0.15, steps, "on the CPU")), run.profile); });
+  const json cpu = session.part("cpu", [&] {
+    return profile::full_part(trial::run_trial(on_cpu, window, shown(0, 0.15, steps, "on the CPU")), run.profile);
+  });
   if (!cpu.contains("failure")) measured.cpu_step_seconds = duration_in(cpu, "step_seconds");
 
-  const ProfileResult profile = run_profile(session, on_mps, run.profile, 0.15, 0.6);
+  const profile::ProfileResult profile = profile::run_profile(session, on_mps, run.profile, 0.15, 0.6);
   const json& full = profile.document["full"];
   measured.profile = profile.document;
   measured.simulated = full.value("simulated", false);
   if (full.contains("failure")) {
     const std::string outcome = full["failure"].value("outcome", "");
-    measured.ran_out_of_memory = outcome == outcome_text(Outcome::kOutOfMemory);
-    measured.processes_failed = outcome == outcome_text(Outcome::kHung);
+    measured.ran_out_of_memory = outcome == trial::outcome_text(trial::Outcome::kOutOfMemory);
+    measured.processes_failed = outcome == trial::outcome_text(trial::Outcome::kHung);
     evidence.push_back({{"text", fmt::format("on mps the script {}: {}", outcome, full["failure"].value("why", ""))},
                         {"run", session.run()}});
   } else {
@@ -121,8 +123,9 @@ Decision run_decide(Session& session, const TrialSettings& settings, const Decid
   }
 
   if (measured.mps_step_seconds) {
-    const PlateauResult plateau = run_plateau(session, on_mps, run.plateau, 0.6, 0.8);
-    if (plateau.verdict != Verdict::kUnknown) measured.memory_rise = plateau.document.value("rise_share", 0.0);
+    const plateau::PlateauResult plateau = plateau::run_plateau(session, on_mps, run.plateau, 0.6, 0.8);
+    if (plateau.verdict != document::Verdict::kUnknown)
+      measured.memory_rise = plateau.document.value("rise_share", 0.0);
     measured.memory_grows = plateau.document.value("grows", true);
     measured.sites = plateau.document.value("sites", json::array());
     measured.slowdown = slowdown_of(plateau.document.value("epochs", json::array()));
@@ -132,10 +135,10 @@ Decision run_decide(Session& session, const TrialSettings& settings, const Decid
                          {"warm_up", 1},     {"no_dropout", true}, {"steps", run.drift_steps}};
     const auto drift_steps = static_cast<double>(run.drift_steps + 1);
     const json reference = session.part("losses on cpu", [&] {
-      return losses_part(run_trial(on_cpu, wanted, shown(0.8, 0.9, drift_steps, "losses on the CPU")));
+      return losses_part(trial::run_trial(on_cpu, wanted, shown(0.8, 0.9, drift_steps, "losses on the CPU")));
     });
     const json other = session.part("losses on mps", [&] {
-      return losses_part(run_trial(on_mps, wanted, shown(0.9, 1, drift_steps, "losses on mps")));
+      return losses_part(trial::run_trial(on_mps, wanted, shown(0.9, 1, drift_steps, "losses on mps")));
     });
     measured.drift = drift_between(reference, other);
   }
@@ -144,7 +147,7 @@ Decision run_decide(Session& session, const TrialSettings& settings, const Decid
     measured.mlx_step_seconds = duration_in(mlx, "step_seconds");
     if (mlx.contains("error")) notes.push_back("MLX: " + mlx["error"].get<std::string>());
   }
-  for (const LoggedRun& logged : session.logbook().runs("handoff smoke", kRunsSearched)) {
+  for (const logbook::LoggedRun& logged : session.logbook().runs("handoff smoke", kRunsSearched)) {
     if (logged.command != session.command() || measured.remote_step_seconds) continue;
     measured.remote_step_seconds = duration_in(logged.document, "step_seconds");
     evidence.push_back({{"text", fmt::format("smoke run {} on a remote machine", logged.id)}, {"run", logged.id}});
@@ -162,4 +165,4 @@ Decision run_decide(Session& session, const TrialSettings& settings, const Decid
   return decision;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::decide

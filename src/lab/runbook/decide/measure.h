@@ -5,22 +5,22 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/command_setting.h"
-#include "lab/runbook/decide.h"
-#include "lab/runbook/plateau_run.h"
-#include "lab/runbook/profile.h"
+#include "lab/runbook/decide/decide.h"
+#include "lab/runbook/plateau/measure.h"
+#include "lab/runbook/profile/profile.h"
+#include "lab/runbook/trial/command_setting.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::decide {
 
 struct DecideRun {
-  CommandSetting device;  // "--device"
+  trial::CommandSetting device;  // "--device"
   DecideSettings thresholds;
-  ProfileSettings profile;
-  PlateauSettings plateau;
+  profile::ProfileSettings profile;
+  plateau::PlateauSettings plateau;
   std::uint64_t drift_steps = 20;
   std::vector<std::string> mlx;  // a command that does the same in MLX and prints step_seconds=...; may be empty
 };
 
-Decision run_decide(Session& session, const TrialSettings& settings, const DecideRun& run);
+Decision run_decide(trial::Session& session, const trial::TrialSettings& settings, const DecideRun& run);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::decide

@@ -1,23 +1,24 @@
+#include "lab/runbook/decide/screen.h"
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include "lab/runbook/lab_screen.h"
-#include "lab/runbook/screen_parts.h"
-#include "lab/text_wrap.h"
+#include "lab/base/text_wrap.h"
+#include "lab/runbook/screen/parts.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::decide {
 namespace {
 
 using nlohmann::json;
 
-std::string wrapped_at(std::string_view indent, const std::string& text, const Terminal& terminal) {
-  return std::string(indent) + wrapped(text, terminal.width - indent.size(), indent);
+std::string wrapped_at(std::string_view indent, const std::string& text, const base::Terminal& terminal) {
+  return std::string(indent) + base::wrapped(text, terminal.width - indent.size(), indent);
 }
 
 }  // namespace
 
-std::string decide_screen(const json& document, const Terminal& terminal) {
+std::string decide_screen(const json& document, const base::Terminal& terminal) {
   const json decision = document.value("decision", json::object());
   std::string text = fmt::format("decision: {}\n", terminal.paint("1", decision.value("outcome", "")));
   text += wrapped_at("  ", decision.value("why", ""), terminal);
@@ -25,17 +26,17 @@ std::string decide_screen(const json& document, const Terminal& terminal) {
 
   std::vector<std::vector<std::string>> rows = {{"threshold", "measured", "limit", ""}};
   for (const json& row : document.value("thresholds", json::array())) {
-    rows.push_back({row.value("name", ""), percent_at(row, "value"), percent_at(row, "limit"),
+    rows.push_back({row.value("name", ""), screen::percent_at(row, "value"), screen::percent_at(row, "limit"),
                     row.value("value", json()).is_null() ? "not judged"
                     : row.value("exceeded", false)       ? "exceeded"
                                                          : ""});
   }
-  text += "\n" + columns(rows);
+  text += "\n" + screen::columns(rows);
   rows = {{"candidate", "a step", ""}};
   for (const json& row : document.value("candidates", json::array())) {
-    rows.push_back({row.value("name", ""), seconds_at(row, "step_seconds"), row.value("note", "")});
+    rows.push_back({row.value("name", ""), screen::seconds_at(row, "step_seconds"), row.value("note", "")});
   }
-  text += "\n" + columns(rows);
+  text += "\n" + screen::columns(rows);
   if (const json held = document.value("holding_back", json::array()); !held.empty()) {
     text += "\n  operators that hold it back\n";
     for (const json& row : held) {
@@ -61,7 +62,7 @@ std::string decide_screen(const json& document, const Terminal& terminal) {
       text += wrapped_at("    ", fmt::format("{}: {}", row.value("text", ""), row.value("why", "")), terminal);
     }
   }
-  return text + notes_of(document, terminal);
+  return text + screen::notes_of(document, terminal);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::decide

@@ -1,10 +1,10 @@
-#include "lab/runbook/doctor.h"
+#include "lab/runbook/doctor/doctor.h"
 
 #include <algorithm>
 
-#include "lab/runbook/doctor_gates.h"
+#include "lab/runbook/doctor/gates.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::doctor {
 
 using nlohmann::json;
 
@@ -14,12 +14,12 @@ json doctor_document(const DoctorFacts& facts, bool strict) {
   return {{"gates", std::move(gates)}, {"strict", strict}};
 }
 
-Verdict doctor_verdict(const json& document) {
+document::Verdict doctor_verdict(const json& document) {
   const bool strict = document.at("strict").get<bool>();
   const bool bad = std::ranges::any_of(document.at("gates"), [strict](const json& gate) {
     return gate.at("state") == "red" || (strict && gate.at("state") == "yellow");
   });
-  return bad ? Verdict::kBad : Verdict::kGood;
+  return bad ? document::Verdict::kBad : document::Verdict::kGood;
 }
 
 json logged_facts(const DoctorFacts& facts) {
@@ -31,4 +31,4 @@ json logged_facts(const DoctorFacts& facts) {
   return found;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::doctor

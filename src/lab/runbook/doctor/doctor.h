@@ -3,18 +3,18 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lab/runbook/doctor_facts.h"
-#include "lab/runbook/verdict.h"
+#include "lab/runbook/doctor/facts.h"
+#include "lab/runbook/document/verdict.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::doctor {
 
 // {"gates": [...], "strict"}.
 nlohmann::json doctor_document(const DoctorFacts& facts, bool strict);
 
 // Bad where a gate is red; where it is strict, also where one is yellow.
-Verdict doctor_verdict(const nlohmann::json& document);
+document::Verdict doctor_verdict(const nlohmann::json& document);
 
 // What the logbook has as facts of any run: "torch", "python", "device", "threads".
 nlohmann::json logged_facts(const DoctorFacts& facts);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::doctor

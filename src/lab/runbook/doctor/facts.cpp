@@ -1,10 +1,10 @@
-#include "lab/runbook/doctor_facts.h"
+#include "lab/runbook/doctor/facts.h"
 
 #include <sys/resource.h>
 
 #include <stdexcept>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::doctor {
 namespace {
 
 constexpr const char* kDoctorQuestions =
@@ -19,10 +19,10 @@ std::optional<std::uint64_t> descriptor_limit() {
 
 }  // namespace
 
-DoctorFacts DoctorFacts::gather(const ChildCommand& python) {
-  const Platform& platform = Platform::here();
+DoctorFacts DoctorFacts::gather(const host::ChildCommand& python) {
+  const host::Platform& platform = host::Platform::here();
   DoctorFacts facts;
-  facts.machine = Machine::here();
+  facts.machine = host::Machine::here();
 #ifdef __APPLE__
   facts.on_mac = true;
 #endif
@@ -35,11 +35,11 @@ DoctorFacts DoctorFacts::gather(const ChildCommand& python) {
   facts.load = platform.load();
   facts.memory_free = platform.memory_free();
   facts.descriptors = descriptor_limit();
-  facts.caches = cache_mounts();
-  facts.variables = telling_variables();
-  facts.python = ask_python(python, std::string(kDoctorQuestions) + "\nexamine(facts)\n");
+  facts.caches = host::cache_mounts();
+  facts.variables = host::telling_variables();
+  facts.python = host::ask_python(python, std::string(kDoctorQuestions) + "\nexamine(facts)\n");
   if (facts.python.contains("not_started")) throw std::runtime_error(facts.python["error"].get<std::string>());
   return facts;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::doctor

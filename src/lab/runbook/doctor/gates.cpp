@@ -1,4 +1,4 @@
-#include "lab/runbook/doctor_gates.h"
+#include "lab/runbook/doctor/gates.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,12 +10,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "gpu/mac_profile.h"
-#include "gpu/whole_number.h"
-#include "lab/runbook/document_fields.h"
-#include "lab/summary_screen.h"
+#include "gpu/history/mac_profile.h"
+#include "gpu/support/whole_number.h"
+#include "lab/base/units.h"
+#include "lab/runbook/document/fields.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::doctor {
 namespace {
 
 using nlohmann::json;
@@ -46,9 +46,10 @@ struct Version {
   static Version of(std::string_view text) {
     Version version;
     const std::size_t dot = std::min(text.find('.'), text.size());
-    version.major = gpu::whole_number<unsigned>(text.substr(0, dot)).value_or(0);
+    version.major = gpu::support::whole_number<unsigned>(text.substr(0, dot)).value_or(0);
     text.remove_prefix(std::min(dot + 1, text.size()));
-    version.minor = gpu::whole_number<unsigned>(text.substr(0, text.find_first_not_of("0123456789"))).value_or(0);
+    version.minor =
+        gpu::support::whole_number<unsigned>(text.substr(0, text.find_first_not_of("0123456789"))).value_or(0);
     return version;
   }
   std::string text() const { return fmt::format("{}.{}", major, minor); }
@@ -59,13 +60,13 @@ constexpr Version kOldestTorch{2, 0};
 
 // Below which macOS that torch finds no device.
 Version oldest_macos(const Version& torch) {
-  if (torch >= Version{2, 9}) return {gpu::kOldestMacos.major, gpu::kOldestMacos.minor};
+  if (torch >= Version{2, 9}) return {gpu::history::kOldestMacos.major, gpu::history::kOldestMacos.minor};
   return torch >= Version{2, 5} ? Version{13, 0} : Version{12, 3};
 }
 
 std::vector<std::string> texts_at(const json& object, const char* key) {
   std::vector<std::string> texts;
-  for (const json& text : member(object, key)) {
+  for (const json& text : document::member(object, key)) {
     if (text.is_string()) texts.push_back(text.get<std::string>());
   }
   return texts;
@@ -88,14 +89,14 @@ bool is_simulated(const DoctorFacts& facts) { return !facts.on_mac; }
 bool has_torch(const DoctorFacts& facts) { return facts.python.contains("torch"); }
 
 Version torch_version(const DoctorFacts& facts) {
-  return Version::of(text_member(member(facts.python, "torch"), "version"));
+  return Version::of(document::string_in(document::member(facts.python, "torch"), "version"));
 }
 
 // --- the interpreter and its wheel -----------------------------------------------------------------------------------
 
 Gate architecture(const DoctorFacts& facts) {
   const std::string name = "interpreter architecture";
-  const std::string python = text_member(facts.python, "architecture", "unknown");
+  const std::string python = document::string_in(facts.python, "architecture", "unknown");
   if (facts.on_mac && facts.hardware == "arm64" && python != "arm64") {
     return red(
         name, python + " Python on an Apple-silicon Mac",
@@ -111,7 +112,7 @@ Gate architecture(const DoctorFacts& facts) {
                "PyTorch's current wheels for macOS are for Apple silicon only.",
                "Use a Mac with Apple silicon, or a machine with Linux.");
   }
-  if (number_in(facts.python, "bits").value_or(64) != 64) {
+  if (document::number_in(facts.python, "bits").value_or(64) != 64) {
     return red(name, python + ", 32 bits", "There is no PyTorch for 32-bit Pythons.", "Install a 64-bit Python.");
   }
   return green(name, python);
@@ -119,13 +120,13 @@ Gate architecture(const DoctorFacts& facts) {
 
 Gate python_version(const DoctorFacts& facts) {
   const std::string name = "python";
-  const std::string value =
-      fmt::format("{} at {}", text_member(facts.python, "version"), text_member(facts.python, "executable"));
+  const std::string value = fmt::format("{} at {}", document::string_in(facts.python, "version"),
+                                        document::string_in(facts.python, "executable"));
   // What the wheel itself asks for, such as ">=3.10".
-  const std::string asked = text_member(member(facts.python, "wheel"), "requires_python");
+  const std::string asked = document::string_in(document::member(facts.python, "wheel"), "requires_python");
   const Version least =
       asked.starts_with(">=") ? std::max(Version::of(std::string_view(asked).substr(2)), Version{3, 0}) : kOldestPython;
-  if (Version::of(text_member(facts.python, "version")) < least) {
+  if (Version::of(document::string_in(facts.python, "version")) < least) {
     return red(name, value, fmt::format("PyTorch 2.13 needs Python {} or newer.", least.text()),
                fmt::format("Make an environment with Python {} or newer.", least.text()));
   }
@@ -135,11 +136,11 @@ Gate python_version(const DoctorFacts& facts) {
 Gate torch_build(const DoctorFacts& facts) {
   const std::string name = "torch";
   if (!has_torch(facts)) {
-    return red(name, text_member(facts.python, "torch_error", "not there"), "Nothing can be trained without it.",
-               "Install PyTorch into this environment: pip install torch.");
+    return red(name, document::string_in(facts.python, "torch_error", "not there"),
+               "Nothing can be trained without it.", "Install PyTorch into this environment: pip install torch.");
   }
-  const json& torch = member(facts.python, "torch");
-  const std::string version = text_member(torch, "version");
+  const json& torch = document::member(facts.python, "torch");
+  const std::string version = document::string_in(torch, "version");
   if (torch_version(facts) < kOldestTorch) {
     return red(name, version, "MPS was a prototype before PyTorch 2.0, and this runbook's commands need 2.x.",
                "Upgrade: pip install --upgrade torch.");
@@ -152,7 +153,7 @@ Gate torch_build(const DoctorFacts& facts) {
         "whether a fix works.",
         "Pin a stable release for anything that others rely on.");
   }
-  if (flag_in(torch, "debug")) {
+  if (document::flag_in(torch, "debug")) {
     return yellow(name, version + ", a debug build", "It is much slower than a release.", "Install a release wheel.");
   }
   return green(name, version);
@@ -167,27 +168,28 @@ bool fits(const std::string& tag, const std::string& architecture) {
 Gate wheel(const DoctorFacts& facts) {
   const std::string name = "wheel";
   if (!has_torch(facts)) return red(name, "no torch", "There is no wheel to look at.", "Install PyTorch.");
-  const json& wheel = member(facts.python, "wheel");
+  const json& wheel = document::member(facts.python, "wheel");
   if (wheel.contains("error")) {
-    return yellow(name, "none: " + text_member(wheel, "error"),
+    return yellow(name, "none: " + document::string_in(wheel, "error"),
                   "torch was imported, but no package of it is installed; where it comes from is not recorded.",
                   "Install a release wheel, so that others can install the same.");
   }
   const auto tags = texts_at(wheel, "tags");
-  const std::string installer = text_member(wheel, "installer", "an unknown program");
+  const std::string installer = document::string_in(wheel, "installer", "an unknown program");
   const std::string value = fmt::format("{}, installed by {}", tags.empty() ? "without tags" : tags.front(), installer);
-  const std::string architecture = text_member(facts.python, "architecture");
+  const std::string architecture = document::string_in(facts.python, "architecture");
   if (!tags.empty() && !architecture.empty() &&
       std::ranges::none_of(tags, [&](const std::string& tag) { return fits(tag, architecture); })) {
     return red(name, value, fmt::format("The wheel is not made for this Python, which is {}.", architecture),
                "Remove torch and install it again with this Python's own pip.");
   }
-  if (text_member(wheel, "version") != text_member(member(facts.python, "torch"), "version")) {
-    return yellow(name, fmt::format("{}; the package is {}", value, text_member(wheel, "version")),
+  if (document::string_in(wheel, "version") !=
+      document::string_in(document::member(facts.python, "torch"), "version")) {
+    return yellow(name, fmt::format("{}; the package is {}", value, document::string_in(wheel, "version")),
                   "The torch that is imported is another one than the package that is installed.",
                   "Look at `torch.__file__`, and remove the one that should not be there.");
   }
-  if (const std::string url = text_member(wheel, "url"); !url.empty()) {
+  if (const std::string url = document::string_in(wheel, "url"); !url.empty()) {
     return yellow(name, fmt::format("{}, from {}", value, url),
                   "It was installed from a file or repository and not from an index; another machine may not get it.",
                   "Note the source in the handoff, or install a release from the index.");
@@ -203,13 +205,14 @@ Gate system_version(const DoctorFacts& facts) {
   const std::string because = fmt::format("PyTorch {} finds an MPS device from macOS {} on.",
                                           has_torch(facts) ? torch_version(facts).text() : "2.13", least.text());
   // An x86 Python may be told 10.16, whatever it runs on; the system itself knows.
-  std::string version = facts.on_mac && facts.machine.system.starts_with("macOS ") ? facts.machine.system.substr(6)
-                                                                                   : text_member(facts.python, "macos");
+  std::string version = facts.on_mac && facts.machine.system.starts_with("macOS ")
+                            ? facts.machine.system.substr(6)
+                            : document::string_in(facts.python, "macos");
   if (!facts.on_mac && version.empty()) {
-    if (!flag_in(member(facts.python, "mps"), "available")) {
+    if (!document::flag_in(document::member(facts.python, "mps"), "available")) {
       return green(name, facts.machine.system, "Not a Mac, and no device is there that simulates one.");
     }
-    version = gpu::kDefaultMacos.text();
+    version = gpu::history::kDefaultMacos.text();
   }
   const std::string value = facts.on_mac ? version : fmt::format("{}, simulated on {}", version, facts.machine.system);
   if (Version::of(version) < least) {
@@ -222,44 +225,45 @@ Gate system_version(const DoctorFacts& facts) {
 
 Gate built(const DoctorFacts& facts) {
   const std::string name = "is_built";
-  if (flag_in(member(facts.python, "mps"), "built")) return green(name, "True");
+  if (document::flag_in(document::member(facts.python, "mps"), "built")) return green(name, "True");
   return red(name, has_torch(facts) ? "False" : "no torch",
              facts.on_mac ? "This PyTorch was built without MPS."
                           : "PyTorch for Linux has no MPS of its own, and anymps did not bring one: " +
-                                text_member(facts.python, "why_not", "it did not say why") + ".",
+                                document::string_in(facts.python, "why_not", "it did not say why") + ".",
              facts.on_mac ? "Install the arm64 wheel from the index."
                           : "Install anymps into this environment; anymps env says more.");
 }
 
 Gate available(const DoctorFacts& facts) {
   const std::string name = "is_available";
-  if (!flag_in(member(facts.python, "mps"), "available")) {
+  if (!document::flag_in(document::member(facts.python, "mps"), "available")) {
     return red(name, has_torch(facts) ? "False" : "no torch",
-               text_member(facts.python, "why_not", "torch does not say why") + ".",
+               document::string_in(facts.python, "why_not", "torch does not say why") + ".",
                "Look at the red gates above first; anymps env says more.");
   }
-  const json& device = member(facts.python, "device");
+  const json& device = document::member(facts.python, "device");
   if (is_simulated(facts)) {
-    return green(name, fmt::format("True: a simulated device (anymps {})", text_member(facts.python, "anymps", "?")),
+    return green(name,
+                 fmt::format("True: a simulated device (anymps {})", document::string_in(facts.python, "anymps", "?")),
                  "Results and limits are a Mac's; speed is this machine's CPU and says nothing about a Mac.");
   }
-  return green(name, fmt::format("True: {}", text_member(device, "name", "Apple's GPU")));
+  return green(name, fmt::format("True: {}", document::string_in(device, "name", "Apple's GPU")));
 }
 
 Gate product(const DoctorFacts& facts) {
   const std::string name = "matmul";
-  const json& product = member(facts.python, "product");
+  const json& product = document::member(facts.python, "product");
   if (!product.is_object()) {
     return red(name, "not tried", "There is no device to try it on.", "Look at the red gates above first.");
   }
   if (product.contains("error")) {
-    return red(name, text_member(product, "error"),
+    return red(name, document::string_in(product, "error"),
                "A product of two matrices of 64 x 64 could not be made on the device.",
                "Restart the Mac or the container, then install torch again.");
   }
-  const std::string device = text_member(product, "device");
-  const double difference = number_in(product, "difference").value_or(std::nan(""));
-  const double largest = number_in(product, "largest").value_or(1);
+  const std::string device = document::string_in(product, "device");
+  const double difference = document::number_in(product, "difference").value_or(std::nan(""));
+  const double largest = document::number_in(product, "largest").value_or(1);
   const std::string value = fmt::format("on {}, {:.1e} from the CPU's", device, difference);
   if (device != "mps") {
     return red(name, value, "The result is not on the device that it was asked for.",
@@ -273,14 +277,14 @@ Gate product(const DoctorFacts& facts) {
 }
 
 Gate simulated_mac(const DoctorFacts& facts) {
-  const json& device = member(facts.python, "device");
+  const json& device = document::member(facts.python, "device");
   if (!device.is_object() || device.contains("error")) return green("mac", "none is simulated");
-  const double limit = number_in(device, "limit_bytes").value_or(0);
+  const double limit = document::number_in(device, "limit_bytes").value_or(0);
   const std::string room =
-      limit > 0 ? fmt::format(", with {} for tensors", human_bytes(static_cast<std::uint64_t>(limit))) : "";
+      limit > 0 ? fmt::format(", with {} for tensors", base::human_bytes(static_cast<std::uint64_t>(limit))) : "";
   return green("mac",
                fmt::format("{} ({}) is simulated{}", facts.mac.empty() ? "one of this machine's size" : facts.mac,
-                           text_member(device, "name", "unnamed"), room),
+                           document::string_in(device, "name", "unnamed"), room),
                facts.mac.empty() ? "--mac simulates one of those that anymps macs lists." : "");
 }
 
@@ -332,19 +336,19 @@ Gate variables(const DoctorFacts& facts) {
 std::optional<std::uint64_t> variable_number(const DoctorFacts& facts, std::string_view name) {
   const auto found =
       std::ranges::find(facts.variables, name, [](const auto& one) { return std::string_view(one.first); });
-  return found != facts.variables.end() ? gpu::whole_number<std::uint64_t>(found->second) : std::nullopt;
+  return found != facts.variables.end() ? gpu::support::whole_number<std::uint64_t>(found->second) : std::nullopt;
 }
 
 Gate threads(const DoctorFacts& facts) {
   const std::string name = "threads";
-  const json& threads = member(facts.python, "threads");
+  const json& threads = document::member(facts.python, "threads");
   if (!threads.is_object() || threads.contains("error")) return green(name, "torch does not tell");
-  const auto operators = static_cast<unsigned>(number_in(threads, "operators").value_or(0));
+  const auto operators = static_cast<unsigned>(document::number_in(threads, "operators").value_or(0));
   const unsigned cores = facts.machine.cores_allowed;
   std::string value = fmt::format("{} within one operator (by {}), {} to run operators side by side", operators,
-                                  text_member(threads, "backend", "unknown backend"),
-                                  number_in(threads, "between_operators").value_or(0));
-  for (const auto& [library, count] : member(threads, "libraries").items()) {
+                                  document::string_in(threads, "backend", "unknown backend"),
+                                  document::number_in(threads, "between_operators").value_or(0));
+  for (const auto& [library, count] : document::member(threads, "libraries").items()) {
     value += fmt::format(", {} of {}", count.get<unsigned>(), library == "omp" ? "OpenMP" : "MKL");
   }
   value += fmt::format("; {} of {} cores are allowed", cores, facts.machine.cores);
@@ -369,7 +373,7 @@ Gate threads(const DoctorFacts& facts) {
 
 Gate injected(const DoctorFacts& facts) {
   const std::string name = "injections";
-  const json& found = member(facts.python, "injections");
+  const json& found = document::member(facts.python, "injections");
   std::vector<std::string> all;
   const auto add = [&](const char* key, const char* what) {
     for (const std::string& path : texts_at(found, key)) all.push_back(fmt::format("{} {}", what, path));
@@ -402,7 +406,7 @@ Gate descriptors(const DoctorFacts& facts) {
 
 Gate start_method(const DoctorFacts& facts) {
   const std::string name = "start method";
-  const std::string method = text_member(facts.python, "start_method", "unknown");
+  const std::string method = document::string_in(facts.python, "start_method", "unknown");
   if (facts.on_mac && method == "fork") {
     return yellow(name, method, "A fork after MPS was used can hang: Metal does not survive it.",
                   "Take spawn, which is the default on a Mac: multiprocessing.set_start_method('spawn').");
@@ -417,10 +421,10 @@ Gate memory(const DoctorFacts& facts) {
   const std::string name = "memory";
   const std::uint64_t all = std::min(facts.machine.memory_bytes, facts.machine.cgroup_limit_bytes.value_or(UINT64_MAX));
   const std::string of = facts.machine.cgroup_limit_bytes
-                             ? fmt::format("{} (the limit of the control group)", human_bytes(all))
-                             : human_bytes(all);
+                             ? fmt::format("{} (the limit of the control group)", base::human_bytes(all))
+                             : base::human_bytes(all);
   if (!facts.memory_free) return green(name, of);
-  const std::string value = fmt::format("{} free of {}", human_bytes(*facts.memory_free), of);
+  const std::string value = fmt::format("{} free of {}", base::human_bytes(*facts.memory_free), of);
   const char* why = "A Mac's one memory is shared with everything else that runs; what is taken, a batch cannot have.";
   const char* remedy = "Close browsers, conferences and editors, or use a machine that nothing else runs on.";
   if (*facts.memory_free < kTooLittleMemory) return red(name, value, why, remedy);
@@ -433,11 +437,11 @@ Gate caches(const DoctorFacts& facts) {
   std::vector<std::string> all;
   std::vector<std::string> remote;
   std::vector<std::string> full;
-  for (const CacheMount& cache : facts.caches) {
+  for (const host::CacheMount& cache : facts.caches) {
     all.push_back(fmt::format("{} on {}", cache.name, cache.type.empty() ? "an unknown mount" : cache.type));
     if (cache.network) remote.push_back(fmt::format("{} ({})", cache.path.string(), cache.type));
     if (cache.free_bytes && *cache.free_bytes < kLittleDisk) {
-      full.push_back(fmt::format("{} ({} left)", cache.path.string(), human_bytes(*cache.free_bytes)));
+      full.push_back(fmt::format("{} ({} left)", cache.path.string(), base::human_bytes(*cache.free_bytes)));
     }
   }
   const std::string value = fmt::format("{}", fmt::join(all, ", "));
@@ -493,8 +497,8 @@ Gate swap(const DoctorFacts& facts) {
   const std::string name = "swap";
   if (!facts.swap) return green(name, kNotTold);
   if (facts.swap->total_bytes == 0 && facts.swap->used_bytes == 0) return green(name, "none is in use");
-  const std::string value =
-      fmt::format("{} of {} in use", human_bytes(facts.swap->used_bytes), human_bytes(facts.swap->total_bytes));
+  const std::string value = fmt::format("{} of {} in use", base::human_bytes(facts.swap->used_bytes),
+                                        base::human_bytes(facts.swap->total_bytes));
   const double share = static_cast<double>(facts.swap->used_bytes) /
                        static_cast<double>(std::max<std::uint64_t>(1, facts.machine.memory_bytes));
   const char* why = "Memory is short already: a training's tensors would go to the disk and back.";
@@ -556,7 +560,7 @@ json to_json(const Gate& gate) {
 
 std::vector<Gate> doctor_gates(const DoctorFacts& facts) {
   if (facts.python.contains("error")) {
-    return {red("python", text_member(facts.python, "error"),
+    return {red("python", document::string_in(facts.python, "error"),
                 "The interpreter or torch crashed, or did not answer in two minutes.",
                 "Start it by hand with `import torch`, and look at what it says."),
             container(facts), memory(facts), swap(facts)};
@@ -571,4 +575,4 @@ std::vector<Gate> doctor_gates(const DoctorFacts& facts) {
   return gates;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::doctor

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/runbook/doctor_facts.h"
+#include "lab/runbook/doctor/facts.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::doctor {
 
 enum class GateState { kGreen, kYellow, kRed };
 
@@ -28,4 +28,4 @@ std::vector<Gate> doctor_gates(const DoctorFacts& facts);
 
 nlohmann::json to_json(const Gate& gate);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::doctor

@@ -1,4 +1,4 @@
-#include "lab/runbook/doctor_screen.h"
+#include "lab/runbook/doctor/screen.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "lab/text_wrap.h"
+#include "lab/base/text_wrap.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::doctor {
 namespace {
 
 using nlohmann::json;
@@ -22,7 +22,7 @@ const std::map<std::string, std::string_view> kColours = {{"green", "32"}, {"yel
 
 }  // namespace
 
-std::string doctor_screen(const json& document, const Terminal& terminal) {
+std::string doctor_screen(const json& document, const base::Terminal& terminal) {
   const std::size_t width = std::clamp<std::size_t>(terminal.width, 40, kWidestDoctor);
   const std::string indent(kGateIndent, ' ');
   // In a narrow terminal there is no room for sentences beside the names.
@@ -34,21 +34,21 @@ std::string doctor_screen(const json& document, const Terminal& terminal) {
     ++counts[state];
     text += terminal.paint(kColours.at(state), fmt::format("{:<7}", state));
     text += fmt::format("{:<{}}", gate.at("name").get<std::string>(), kGateIndent - 7);
-    text += wrapped(gate.at("value").get<std::string>(), width, indent, terminal);
+    text += base::wrapped(gate.at("value").get<std::string>(), width, indent, terminal);
     if (state == "green") continue;
-    text += below + wrapped(gate.at("why").get<std::string>(), width, below, terminal);
+    text += below + base::wrapped(gate.at("why").get<std::string>(), width, below, terminal);
     text += below + terminal.paint("1", "remedy: ") +
-            wrapped(gate.at("remedy").get<std::string>(), width - 8, below, terminal);
+            base::wrapped(gate.at("remedy").get<std::string>(), width - 8, below, terminal);
   }
   const bool bad = document.at("verdict") == "bad";
   const std::string_view verdict = bad ? "not ready" : "ready";
   const std::string line =
-      fitted(fmt::format("{}: {} green, {} yellow, {} red{}; run {} of the logbook", verdict, counts["green"],
-                         counts["yellow"], counts["red"],
-                         document.at("strict").get<bool>() ? " (strict: yellow counts as red)" : "",
-                         document.at("run").get<std::int64_t>()),
-             "  ", terminal);
+      base::fitted(fmt::format("{}: {} green, {} yellow, {} red{}; run {} of the logbook", verdict, counts["green"],
+                               counts["yellow"], counts["red"],
+                               document.at("strict").get<bool>() ? " (strict: yellow counts as red)" : "",
+                               document.at("run").get<std::int64_t>()),
+                   "  ", terminal);
   return text + "\n" + terminal.paint(bad ? "31" : "32", verdict) + line.substr(verdict.size());
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::doctor

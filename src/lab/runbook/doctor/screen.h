@@ -4,10 +4,10 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "lab/terminal.h"
+#include "lab/base/terminal.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::doctor {
 
-std::string doctor_screen(const nlohmann::json& document, const Terminal& terminal);
+std::string doctor_screen(const nlohmann::json& document, const base::Terminal& terminal);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::doctor

@@ -1,13 +1,13 @@
-#include "lab/runbook/document_fields.h"
+#include "lab/runbook/document/fields.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "lab/json_text.h"
+#include "lab/base/json_text.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::document {
 using nlohmann::json;
 
 const json& member(const json& object, std::string_view name) {
@@ -26,27 +26,25 @@ std::optional<double> number_in(const json& object, std::string_view name) {
 
 bool flag_in(const json& object, std::string_view name) { return member(object, name) == true; }
 
-std::string text_of(const json& value) {
+std::string string_in(const json& object, std::string_view name, std::string_view otherwise) {
+  const json& found = member(object, name);
+  return found.is_string() ? found.get<std::string>() : std::string(otherwise);
+}
+
+std::string in_words(const json& value) {
   if (value.is_null()) return {};
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
   const bool plain =
       value.is_array() && std::ranges::none_of(value, [](const json& one) { return one.is_structured(); });
-  if (!plain) return json_line(value);
+  if (!plain) return base::json_line(value);
   std::string text;
-  for (const json& one : value) text += (text.empty() ? "" : ", ") + text_of(one);
+  for (const json& one : value) text += (text.empty() ? "" : ", ") + in_words(one);
   return text;
 }
 
-std::string text_member(const json& object, std::string_view name, std::string_view otherwise) {
-  const json& found = member(object, name);
-  return found.is_string() ? found.get<std::string>() : std::string(otherwise);
-}
-
-std::string plain_text(const json& value) { return value.is_string() ? value.get<std::string>() : json_line(value); }
-
-std::string text_in(const json& object, std::string_view name) { return text_of(member(object, name)); }
+std::string words_in(const json& object, std::string_view name) { return in_words(member(object, name)); }
 
 const json& list_in(const json& object, std::string_view name) {
   static const json none = json::array();
@@ -60,4 +58,4 @@ const json& object_in(const json& object, std::string_view name) {
   return value.is_object() ? value : none;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::document

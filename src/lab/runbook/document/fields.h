@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::document {
 
 // What an object has by that name; null where it has none, or is no object.
 const nlohmann::json& member(const nlohmann::json& object, std::string_view name);
@@ -15,16 +15,15 @@ const nlohmann::json& member(const nlohmann::json& object, std::string_view name
 std::optional<double> number_in(const nlohmann::json& object, std::string_view name);
 bool flag_in(const nlohmann::json& object, std::string_view name);
 
-// In words: texts as they are, "yes" and "no", numbers; lists of such with commas, everything else as JSON.
-std::string text_of(const nlohmann::json& value);
-// A text and nothing else.
-std::string text_member(const nlohmann::json& object, std::string_view name, std::string_view otherwise = "");
-// For people: texts without their quotes, all else as JSON.
-std::string plain_text(const nlohmann::json& value);
-std::string text_in(const nlohmann::json& object, std::string_view name);
+// A string and nothing else, for what is compared or passed on.
+std::string string_in(const nlohmann::json& object, std::string_view name, std::string_view otherwise = "");
+
+// Anything, for people: strings as they are, "yes" and "no", numbers; lists of such with commas, all else as JSON.
+std::string in_words(const nlohmann::json& value);
+std::string words_in(const nlohmann::json& object, std::string_view name);
 
 // The reference is to a part of `object`, or to something that lives on.
 const nlohmann::json& list_in(const nlohmann::json& object, std::string_view name);
 const nlohmann::json& object_in(const nlohmann::json& object, std::string_view name);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::document

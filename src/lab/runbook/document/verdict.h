@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::document {
 
 enum class Verdict {
   kGood,
@@ -39,4 +39,4 @@ constexpr int exit_status(Verdict verdict) {
   }
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::document

@@ -1,4 +1,4 @@
-#include "lab/runbook/bundle.h"
+#include "lab/runbook/handoff/bundle.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <array>
 #include <set>
 
-#include "lab/summary_screen.h"
+#include "lab/base/units.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 namespace {
 
 using nlohmann::json;
@@ -128,7 +128,7 @@ std::vector<BundleFile> files_of(const json& manifest, const BundleLimits& limit
       throw BundleError("its manifest names twice what some file systems take for one: " + shown(file.path));
     }
     if (file.bytes > limits.bytes - total) {
-      throw BundleError(fmt::format("it has more than the {} that are allowed", human_bytes(limits.bytes)));
+      throw BundleError(fmt::format("it has more than the {} that are allowed", base::human_bytes(limits.bytes)));
     }
     total += file.bytes;
     files.push_back(std::move(file));
@@ -149,4 +149,4 @@ std::string bundle_text(const json& document) {
   return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

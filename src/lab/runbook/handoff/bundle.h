@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 
 constexpr std::string_view kManifestName = "manifest.json";
 constexpr std::string_view kBundleFormat = "anymps-handoff";
@@ -54,4 +54,4 @@ nlohmann::json to_json(const BundleFile& file);
 // How documents stand in a bundle.
 std::string bundle_text(const nlohmann::json& document);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

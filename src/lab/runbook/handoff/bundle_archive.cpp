@@ -1,4 +1,4 @@
-#include "lab/runbook/bundle_archive.h"
+#include "lab/runbook/handoff/bundle_archive.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lab/runbook/bundle.h"
+#include "lab/runbook/handoff/bundle.h"
 
 #ifndef __APPLE__
 // libarchive names all formats that it can write in one table. Linked statically, these would bring libxml2, nettle,
@@ -25,7 +25,7 @@ int archive_write_set_format_zip(archive*) { return ARCHIVE_FATAL; }
 }
 #endif
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 namespace {
 
 constexpr std::size_t kBlock = 64 << 10;
@@ -203,4 +203,4 @@ std::size_t TarReader::read(std::span<std::byte> into) {
   return static_cast<std::size_t>(got);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

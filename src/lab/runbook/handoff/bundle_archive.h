@@ -11,7 +11,7 @@
 
 struct archive;
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 
 struct TarEntry {
   std::string path;
@@ -62,4 +62,4 @@ class TarReader {
   std::unique_ptr<Streams> streams_;
 };
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

@@ -1,4 +1,4 @@
-#include "lab/runbook/bundle_reader.h"
+#include "lab/runbook/handoff/bundle_reader.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,12 +11,12 @@
 #include <functional>
 #include <utility>
 
-#include "gpu/sha256.h"
-#include "lab/json_text.h"
-#include "lab/runbook/bundle_archive.h"
-#include "lab/summary_screen.h"
+#include "gpu/support/sha256.h"
+#include "lab/base/json_text.h"
+#include "lab/base/units.h"
+#include "lab/runbook/handoff/bundle_archive.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,7 +36,7 @@ struct Taker {
 // Reads the contents of the entry that the reader stands at, `bytes` of them, and returns their digest.
 std::string read_contents(TarReader& tar, std::uint64_t bytes,
                           const std::function<void(std::span<const std::byte>)>& take) {
-  gpu::Sha256 hash;
+  gpu::support::Sha256 hash;
   std::vector<std::byte> block(64 << 10);
   std::uint64_t left = bytes;
   while (const std::size_t got = tar.read(block)) {
@@ -47,7 +47,7 @@ std::string read_contents(TarReader& tar, std::uint64_t bytes,
     if (take) take(piece);
   }
   if (left != 0) throw BundleError("an entry is shorter than it says");
-  return gpu::hex_of(hash.finish());
+  return gpu::support::hex_of(hash.finish());
 }
 
 std::string read_manifest(TarReader& tar, Bundle& bundle, const BundleLimits& limits) {
@@ -58,7 +58,7 @@ std::string read_manifest(TarReader& tar, Bundle& bundle, const BundleLimits& li
   std::string digest = read_contents(tar, first->bytes, [&](std::span<const std::byte> bytes) {
     text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   });
-  bundle.manifest = json_of(text);
+  bundle.manifest = base::json_of(text);
   bundle.files = files_of(bundle.manifest, limits);
   return digest;
 }
@@ -193,7 +193,7 @@ class Gathering {
 json Bundle::document(const std::string& path) const {
   const auto found = texts.find(path);
   if (found == texts.end()) return {};
-  json value = json_of(found->second);
+  json value = base::json_of(found->second);
   return value.is_discarded() ? json() : value;
 }
 
@@ -215,7 +215,7 @@ void extract_bundle(const fs::path& path, const Bundle& read, const fs::path& ta
   std::error_code error;
   if (const auto space = fs::space(gathering.folder(), error); !error && space.available < total) {
     throw std::runtime_error(fmt::format("{} has room for {}, and the bundle holds {}", target.string(),
-                                         human_bytes(space.available), human_bytes(total)));
+                                         base::human_bytes(space.available), base::human_bytes(total)));
   }
   read_again(path, read,
              {[&](const BundleFile& file) { gathering.begin(file.path, file.executable); },
@@ -239,4 +239,4 @@ void write_plain_tar(const fs::path& path, const Bundle& read, const fs::path& t
   tar.close();
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

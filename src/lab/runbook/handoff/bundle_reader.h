@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/bundle.h"
+#include "lab/runbook/handoff/bundle.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 
 struct Bundle {
   nlohmann::json manifest;
@@ -36,4 +36,4 @@ void extract_bundle(const std::filesystem::path& path, const Bundle& read, const
 // The same contents as a tar without compression, which any host can unpack, at `target`. Throws as above.
 void write_plain_tar(const std::filesystem::path& path, const Bundle& read, const std::filesystem::path& target);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

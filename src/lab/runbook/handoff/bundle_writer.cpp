@@ -1,4 +1,4 @@
-#include "lab/runbook/bundle_writer.h"
+#include "lab/runbook/handoff/bundle_writer.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,11 +12,11 @@
 #include <fstream>
 #include <span>
 
-#include "gpu/sha256.h"
-#include "lab/runbook/bundle.h"
-#include "lab/runbook/bundle_reader.h"
+#include "gpu/support/sha256.h"
+#include "lab/runbook/handoff/bundle.h"
+#include "lab/runbook/handoff/bundle_reader.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 namespace {
 
 namespace fs = std::filesystem;
@@ -128,12 +128,12 @@ WrittenBundle write_bundle(const fs::path& target, json manifest, std::vector<Pa
   ByteCount count(progress, 2 * total);
   json list = json::array();
   for (Contents& contents : all) {
-    gpu::Sha256 hash;
+    gpu::support::Sha256 hash;
     pass(contents.file, [&](std::span<const std::byte> bytes) {
       hash.update(bytes);
       count.add(bytes.size());
     });
-    contents.listed.sha256 = gpu::hex_of(hash.finish());
+    contents.listed.sha256 = gpu::support::hex_of(hash.finish());
     list.push_back(to_json(contents.listed));
   }
   manifest["format"] = kBundleFormat;
@@ -167,4 +167,4 @@ WrittenBundle write_bundle(const fs::path& target, json manifest, std::vector<Pa
   }
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

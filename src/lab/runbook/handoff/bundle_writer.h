@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/bundle_archive.h"
+#include "lab/runbook/handoff/bundle_archive.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 
 // Contents of a bundle: a file of this machine, or a text.
 struct PackedFile {
@@ -36,4 +36,4 @@ WrittenBundle write_bundle(const std::filesystem::path& target, nlohmann::json m
                            std::int64_t made, const BundleProgress& progress = {},
                            const std::function<void(const WrittenBundle&)>& before_place = {});
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

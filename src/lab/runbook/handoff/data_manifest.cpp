@@ -1,4 +1,4 @@
-#include "lab/runbook/data_manifest.h"
+#include "lab/runbook/handoff/data_manifest.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include <span>
 #include <stdexcept>
 
-#include "gpu/sha256.h"
+#include "gpu/support/sha256.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 namespace {
 
 namespace fs = std::filesystem;
@@ -32,7 +32,7 @@ void gather(const fs::path& folder, const std::string& prefix, std::set<fs::path
 
 std::pair<std::uint64_t, std::string> digest_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  gpu::Sha256 hash;
+  gpu::support::Sha256 hash;
   std::uint64_t bytes = 0;
   std::array<char, 64 << 10> block;
   while (file.read(block.data(), block.size()), file.gcount() > 0) {
@@ -40,7 +40,7 @@ std::pair<std::uint64_t, std::string> digest_of(const fs::path& path) {
     bytes += static_cast<std::uint64_t>(file.gcount());
   }
   if (!file.eof()) throw std::runtime_error(path.string() + " cannot be read");
-  return {bytes, gpu::hex_of(hash.finish())};
+  return {bytes, gpu::support::hex_of(hash.finish())};
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ DataFiles data_files(const fs::path& data) {
 
 json data_manifest(const fs::path& data, const std::function<void(std::size_t, std::size_t)>& progress) {
   json list = json::array();
-  gpu::Sha256 all;
+  gpu::support::Sha256 all;
   std::uint64_t total = 0;
   const DataFiles files = data_files(data);
   for (const auto& [path, place] : files) {
@@ -74,7 +74,10 @@ json data_manifest(const fs::path& data, const std::function<void(std::size_t, s
     list.push_back({{"path", path}, {"bytes", bytes}, {"sha256", digest}});
     if (progress) progress(list.size(), files.size());
   }
-  return {{"path", data.string()}, {"sha256", gpu::hex_of(all.finish())}, {"bytes", total}, {"files", std::move(list)}};
+  return {{"path", data.string()},
+          {"sha256", gpu::support::hex_of(all.finish())},
+          {"bytes", total},
+          {"files", std::move(list)}};
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 
 // The files of a data set, a file or a folder: their paths in it, sorted, and where they lie. Links are followed, each
 // folder is visited once. Throws std::runtime_error where something cannot be read.
@@ -20,4 +20,4 @@ std::vector<std::pair<std::string, std::filesystem::path>> data_files(const std:
 nlohmann::json data_manifest(const std::filesystem::path& data,
                              const std::function<void(std::size_t done, std::size_t of)>& progress = {});
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

@@ -1,11 +1,11 @@
-#include "lab/runbook/environment.h"
+#include "lab/runbook/handoff/environment.h"
 
 #include <fmt/format.h>
 
-#include "lab/json_text.h"
-#include "lab/runbook/quiet_child.h"
+#include "lab/base/json_text.h"
+#include "lab/host/quiet_child.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 namespace {
 
 using nlohmann::json;
@@ -142,7 +142,7 @@ json environment_from(const std::string& answer, const std::string& who) {
   const std::string last = end == std::string::npos     ? std::string()
                            : begin == std::string::npos ? answer
                                                         : answer.substr(begin + 1);
-  json found = json_of(last);
+  json found = base::json_of(last);
   if (!found.is_object() || !found.contains("python") || !found.contains("packages")) {
     throw std::runtime_error(fmt::format("{} cannot be asked about its packages", who));
   }
@@ -150,9 +150,9 @@ json environment_from(const std::string& answer, const std::string& who) {
 }
 
 json environment_here(const std::string& python) {
-  const auto answer = quiet_output({python, "-c", std::string(kQuestion)});
+  const auto answer = host::quiet_output({python, "-c", std::string(kQuestion)});
   if (!answer) throw std::runtime_error(fmt::format("{} cannot be asked about its packages", python));
   return environment_from(*answer, python);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

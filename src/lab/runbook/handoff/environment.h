@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 
 // The program that asks an interpreter about itself, its packages and its host; it prints one document (see
 // environment_from). It needs nothing but Python's own library, imports no torch, and runs on other hosts too.
@@ -25,4 +25,4 @@ nlohmann::json environment_from(const std::string& answer, const std::string& wh
 // Of this host, with that interpreter.
 nlohmann::json environment_here(const std::string& python);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

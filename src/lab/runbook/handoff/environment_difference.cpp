@@ -1,4 +1,4 @@
-#include "lab/runbook/environment_difference.h"
+#include "lab/runbook/handoff/environment_difference.h"
 
 #include <algorithm>
 #include <array>
@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "lab/runbook/document_fields.h"
-#include "lab/runbook/platform.h"
+#include "lab/host/platform.h"
+#include "lab/runbook/document/fields.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 namespace {
 
 using nlohmann::json;
@@ -46,7 +46,7 @@ std::map<std::string, json> by(const char* key, const json& list) {
   std::map<std::string, json> all;
   if (!list.is_array()) return all;
   for (const json& one : list) {
-    if (const json name = member(one, key); name.is_string()) all[name.get<std::string>()] = one;
+    if (const json name = document::member(one, key); name.is_string()) all[name.get<std::string>()] = one;
   }
   return all;
 }
@@ -65,16 +65,16 @@ void compare_packages(Differences& differences, const json& here, const json& th
     const bool installer = std::ranges::find(kInstallers, name) != kInstallers.end();
     const auto our = ours.find(name);
     const auto their = theirs.find(name);
-    const json our_version = our != ours.end() ? member(our->second, "version") : json();
-    const json their_version = their != theirs.end() ? member(their->second, "version") : json();
+    const json our_version = our != ours.end() ? document::member(our->second, "version") : json();
+    const json their_version = their != theirs.end() ? document::member(their->second, "version") : json();
     if (our_version != their_version) {
       // More than the bundle has does no harm by itself.
       differences.add("package", name, our_version, their_version,
                       installer || their_version.is_null() ? kYellowSeverity : kRedSeverity);
       continue;
     }
-    const json our_files = member(our->second, "record_sha256");
-    const json their_files = member(their->second, "record_sha256");
+    const json our_files = document::member(our->second, "record_sha256");
+    const json their_files = document::member(their->second, "record_sha256");
     if (our_files.is_string() && their_files.is_string() && our_files != their_files) {
       differences.add("files of package", name, our_files, their_files, kYellowSeverity);
     }
@@ -89,20 +89,20 @@ void compare_variables(Differences& differences, const json& here, const json& t
   }
   for (const std::string& name : names) {
     const bool place = std::ranges::any_of(kPlaces, [&](std::string_view prefix) { return name.starts_with(prefix); });
-    differences.compare("variable", name, member(here, name.c_str()), member(there, name.c_str()),
+    differences.compare("variable", name, document::member(here, name.c_str()), document::member(there, name.c_str()),
                         place ? kYellowSeverity : kRedSeverity);
   }
 }
 
-bool is_remote_mount(const json& type) { return type.is_string() && is_network_mount(type.get<std::string>()); }
+bool is_remote_mount(const json& type) { return type.is_string() && host::is_network_mount(type.get<std::string>()); }
 
 void compare_caches(Differences& differences, const json& here, const json& there) {
   const auto ours = by("name", here);
   for (const auto& [name, their] : by("name", there)) {
     const auto our = ours.find(name);
     if (our == ours.end()) continue;
-    const json our_mount = member(our->second, "mount");
-    const json their_mount = member(their, "mount");
+    const json our_mount = document::member(our->second, "mount");
+    const json their_mount = document::member(their, "mount");
     // A cache over the network that was on a disk is what makes another host slow.
     const bool worse = is_remote_mount(our_mount) && !is_remote_mount(their_mount);
     differences.compare("cache mount", name, our_mount, their_mount, worse ? kRedSeverity : kYellowSeverity);
@@ -113,53 +113,56 @@ void compare_caches(Differences& differences, const json& here, const json& ther
 
 json environment_differences(const json& here, const json& there) {
   Differences differences;
-  const json our_platform = member(here, "platform");
-  const json their_platform = member(there, "platform");
-  differences.compare("platform", "architecture", member(our_platform, "machine"), member(their_platform, "machine"),
-                      kRedSeverity);
-  differences.compare("platform", "system", member(our_platform, "system"), member(their_platform, "system"),
-                      kRedSeverity);
+  const json our_platform = document::member(here, "platform");
+  const json their_platform = document::member(there, "platform");
+  differences.compare("platform", "architecture", document::member(our_platform, "machine"),
+                      document::member(their_platform, "machine"), kRedSeverity);
+  differences.compare("platform", "system", document::member(our_platform, "system"),
+                      document::member(their_platform, "system"), kRedSeverity);
   for (const char* name : {"release", "cpu", "cores", "memory_bytes"}) {
-    differences.compare("platform", name, member(our_platform, name), member(their_platform, name), kYellowSeverity);
+    differences.compare("platform", name, document::member(our_platform, name), document::member(their_platform, name),
+                        kYellowSeverity);
   }
-  const json our_python = member(here, "python");
-  const json their_python = member(there, "python");
-  differences.compare("python", "implementation", member(our_python, "implementation"),
-                      member(their_python, "implementation"), kRedSeverity);
-  const json our_version = member(our_python, "version");
-  const json their_version = member(their_python, "version");
+  const json our_python = document::member(here, "python");
+  const json their_python = document::member(there, "python");
+  differences.compare("python", "implementation", document::member(our_python, "implementation"),
+                      document::member(their_python, "implementation"), kRedSeverity);
+  const json our_version = document::member(our_python, "version");
+  const json their_version = document::member(their_python, "version");
   differences.compare("python", "version", our_version, their_version,
                       minor_version(our_version) == minor_version(their_version) ? kYellowSeverity : kRedSeverity);
-  compare_packages(differences, member(here, "packages"), member(there, "packages"));
-  const json our_torch = member(here, "torch");
-  const json their_torch = member(there, "torch");
+  compare_packages(differences, document::member(here, "packages"), document::member(there, "packages"));
+  const json our_torch = document::member(here, "torch");
+  const json their_torch = document::member(there, "torch");
   // The version is compared among the packages; torch can also be there as no package.
-  differences.compare("torch build", "version", member(our_torch, "version"), member(their_torch, "version"),
-                      kRedSeverity);
+  differences.compare("torch build", "version", document::member(our_torch, "version"),
+                      document::member(their_torch, "version"), kRedSeverity);
   for (const char* name : {"cuda", "hip", "git"}) {
-    differences.compare("torch build", name, member(our_torch, name), member(their_torch, name), kRedSeverity);
+    differences.compare("torch build", name, document::member(our_torch, name), document::member(their_torch, name),
+                        kRedSeverity);
   }
-  compare_variables(differences, member(here, "variables"), member(there, "variables"));
-  compare_caches(differences, member(here, "caches"), member(there, "caches"));
+  compare_variables(differences, document::member(here, "variables"), document::member(there, "variables"));
+  compare_caches(differences, document::member(here, "caches"), document::member(there, "caches"));
   return differences.take();
 }
 
 json data_differences(const json& here, const json& there) {
   Differences differences;
-  const auto ours = by("path", member(here, "files"));
-  const auto theirs = by("path", member(there, "files"));
+  const auto ours = by("path", document::member(here, "files"));
+  const auto theirs = by("path", document::member(there, "files"));
   for (const std::string& path : names_of(ours, theirs)) {
     const auto our = ours.find(path);
     const auto their = theirs.find(path);
-    differences.compare("data", path, our != ours.end() ? member(our->second, "sha256") : json(),
-                        their != theirs.end() ? member(their->second, "sha256") : json(),
+    differences.compare("data", path, our != ours.end() ? document::member(our->second, "sha256") : json(),
+                        their != theirs.end() ? document::member(their->second, "sha256") : json(),
                         their != theirs.end() ? kRedSeverity : kYellowSeverity);
   }
   return differences.take();
 }
 
 bool has_red(const json& differences) {
-  return std::ranges::any_of(differences, [](const json& one) { return member(one, "severity") == kRedSeverity; });
+  return std::ranges::any_of(differences,
+                             [](const json& one) { return document::member(one, "severity") == kRedSeverity; });
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 
 // Of two documents of environment.h: [{"kind","name","here","there","severity"}]. `there` is the bundle's, null where
 // it has none. Red is what changes results or speed, yellow what may.
@@ -15,4 +15,4 @@ nlohmann::json data_differences(const nlohmann::json& here, const nlohmann::json
 // Whether one of them is red.
 bool has_red(const nlohmann::json& differences);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

@@ -1,4 +1,4 @@
-#include "lab/runbook/golden_command.h"
+#include "lab/runbook/handoff/golden_command.h"
 
 #include <fmt/format.h>
 
@@ -6,11 +6,11 @@
 #include <set>
 #include <stdexcept>
 
-#include "lab/runbook/git_state.h"
-#include "lab/runbook/quiet_child.h"
-#include "lab/summary_screen.h"
+#include "lab/base/units.h"
+#include "lab/host/git_state.h"
+#include "lab/host/quiet_child.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 namespace {
 
 namespace fs = std::filesystem;
@@ -22,7 +22,7 @@ constexpr std::uint64_t kLargestProgram = 512 << 20;
 // What git says, without the line break at its end; empty where it is no repository.
 std::string git(const fs::path& folder, std::vector<std::string> words) {
   words.insert(words.begin(), {"git", "-C", folder.string()});
-  std::string text = quiet_output(words).value_or("");
+  std::string text = host::quiet_output(words).value_or("");
   text.erase(text.find_last_not_of(" \t\r\n") + 1);
   return text;
 }
@@ -48,7 +48,8 @@ class Gatherer {
     // A submodule is a folder in git's list.
     if (!fs::is_regular_file(target, error)) return leave_out(relative, "it is no regular file");
     const std::uint64_t bytes = fs::file_size(target, error);
-    if (!named && bytes > kLargestSource) return leave_out(relative, human_bytes(bytes) + " is more than sources have");
+    if (!named && bytes > kLargestSource)
+      return leave_out(relative, base::human_bytes(bytes) + " is more than sources have");
     if (!named && total_ + bytes > kLargestProgram) return leave_out(relative, "the program is too large already");
     if (!seen_.insert(relative).second) return;
     total_ += bytes;
@@ -167,10 +168,11 @@ ProgramFiles program_files(const CommandParts& parts, const std::vector<std::str
   }
   Gatherer gatherer(program);
   if (!repository.empty()) {
-    const GitState state = git_state_in(git(beside, {"status", "--porcelain=v2", "--branch", "--untracked-files=no"}));
+    const host::GitState state =
+        host::git_state_in(git(beside, {"status", "--porcelain=v2", "--branch", "--untracked-files=no"}));
     program.commit = state.commit;
     program.modified = state.dirty;
-    const std::string list = quiet_output({"git", "-C", program.root.string(), "ls-files", "-z"}).value_or("");
+    const std::string list = host::quiet_output({"git", "-C", program.root.string(), "ls-files", "-z"}).value_or("");
     for (std::size_t begin = 0; begin < list.size();) {
       const std::size_t end = std::min(list.find('\0', begin), list.size());
       gatherer.add(program.root / list.substr(begin, end - begin), false);
@@ -187,4 +189,4 @@ ProgramFiles program_files(const CommandParts& parts, const std::vector<std::str
   return program;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

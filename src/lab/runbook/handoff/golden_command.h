@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 
 // Stands in the words for where the data set lies.
 constexpr const char* kDataWord = "{data}";
@@ -48,4 +48,4 @@ struct ProgramFiles {
 // As seen from the current folder. Throws std::runtime_error where the script or an included path is not there.
 ProgramFiles program_files(const CommandParts& parts, const std::vector<std::string>& included);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

@@ -1,4 +1,4 @@
-#include "lab/runbook/lockfile.h"
+#include "lab/runbook/handoff/lockfile.h"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@
 #include <iterator>
 #include <vector>
 
-#include "lab/file_text.h"
-#include "lab/json_text.h"
-#include "lab/runbook/quiet_child.h"
+#include "lab/base/file_text.h"
+#include "lab/base/json_text.h"
+#include "lab/host/quiet_child.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 namespace {
 
 namespace fs = std::filesystem;
@@ -68,7 +68,7 @@ std::string conda_explicit(const fs::path& prefix) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(prefix / "conda-meta", error)) {
     if (entry.path().extension() != ".json") continue;
-    const json record = json_of(file_text(entry.path()));
+    const json record = base::json_of(base::file_text(entry.path()));
     if (!record.is_object() || !record.contains("url") || !record["url"].is_string()) continue;
     std::string line = record["url"].get<std::string>();
     if (record.contains("md5") && record["md5"].is_string()) line += "#" + record["md5"].get<std::string>();
@@ -83,10 +83,10 @@ std::map<std::string, std::string> lockfiles(const json& environment, const fs::
   std::map<std::string, std::string> files;
   files["requirements.lock"] = requirements_lock(environment);
   const fs::path lock = found_above(fs::absolute(folder).lexically_normal(), "uv.lock");
-  if (!lock.empty()) files["uv.lock"] = file_text(lock);
+  if (!lock.empty()) files["uv.lock"] = base::file_text(lock);
   const json& python = environment.at("python");
   if (!lock.empty() || made_by_uv(python.value("prefix", ""))) {
-    if (const auto frozen = quiet_output({"uv", "pip", "freeze", "--python", python.value("executable", "")})) {
+    if (const auto frozen = host::quiet_output({"uv", "pip", "freeze", "--python", python.value("executable", "")})) {
       files["uv-freeze.txt"] = *frozen;
     }
   }
@@ -96,4 +96,4 @@ std::map<std::string, std::string> lockfiles(const json& environment, const fs::
   return files;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

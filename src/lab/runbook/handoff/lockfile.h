@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 
 // pip's: name==version for each package of an environment (see environment.h). With hashes where every package's
 // archive is known, as pip takes all or none; else those that are known stand in comments.
@@ -19,4 +19,4 @@ std::string conda_explicit(const std::filesystem::path& prefix);
 // and what `uv pip freeze` says, where uv is in use; conda-explicit.txt where CONDA_PREFIX is set.
 std::map<std::string, std::string> lockfiles(const nlohmann::json& environment, const std::filesystem::path& folder);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

@@ -1,4 +1,4 @@
-#include "lab/runbook/handoff_pack.h"
+#include "lab/runbook/handoff/pack.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -11,18 +11,18 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "gpu/whole_file.h"
-#include "gpu/whole_number.h"
-#include "lab/runbook/bundle.h"
-#include "lab/runbook/bundle_writer.h"
-#include "lab/runbook/data_manifest.h"
-#include "lab/runbook/environment.h"
-#include "lab/runbook/golden_command.h"
-#include "lab/runbook/lockfile.h"
-#include "lab/runbook/recorder_files.h"
-#include "lab/runbook/service_units.h"
+#include "gpu/support/whole_file.h"
+#include "gpu/support/whole_number.h"
+#include "lab/runbook/handoff/bundle.h"
+#include "lab/runbook/handoff/bundle_writer.h"
+#include "lab/runbook/handoff/data_manifest.h"
+#include "lab/runbook/handoff/environment.h"
+#include "lab/runbook/handoff/golden_command.h"
+#include "lab/runbook/handoff/lockfile.h"
+#include "lab/runbook/handoff/service_units.h"
+#include "lab/runbook/trial/recorder_files.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 namespace {
 
 namespace fs = std::filesystem;
@@ -31,25 +31,25 @@ using nlohmann::json;
 // The time that the bundle bears: now, or what builds that are to come out the same twice name.
 std::int64_t time_of_packing() {
   if (const char* named = std::getenv("SOURCE_DATE_EPOCH"); named != nullptr) {
-    if (const auto seconds = gpu::whole_number<std::int64_t>(named)) return *seconds;
+    if (const auto seconds = gpu::support::whole_number<std::int64_t>(named)) return *seconds;
   }
   return std::time(nullptr);
 }
 
 // The newest run of the same command: how its loaders and caches were.
-json circumstances_of(Session& session) {
-  for (const LoggedRun& run : session.logbook().runs("", 1000)) {
-    if (run.id == session.run() || run.verb.starts_with("handoff") || run.state != RunState::kDone) continue;
+json circumstances_of(trial::Session& session) {
+  for (const logbook::LoggedRun& run : session.logbook().runs("", 1000)) {
+    if (run.id == session.run() || run.verb.starts_with("handoff") || run.state != logbook::RunState::kDone) continue;
     if (!same_script(run.command, session.command())) continue;
     return {{"run", run.id}, {"verb", run.verb}, {"started", run.started}, {"facts", run.facts}};
   }
   return nullptr;
 }
 
-PackedFile profile_of(const std::string& profile, Session& session) {
+PackedFile profile_of(const std::string& profile, trial::Session& session) {
   std::error_code error;
   if (fs::is_regular_file(profile, error)) return {"profile/" + fs::path(profile).filename().string(), profile, {}};
-  const auto number = gpu::whole_number<std::int64_t>(profile);
+  const auto number = gpu::support::whole_number<std::int64_t>(profile);
   const auto run = number ? session.logbook().run(*number) : std::nullopt;
   if (!run || run->document.is_null()) {
     throw std::runtime_error(fmt::format("--profile: {} is neither a file nor a finished run of the logbook", profile));
@@ -61,7 +61,8 @@ PackedFile profile_of(const std::string& profile, Session& session) {
 // back as it was where it does not get it.
 class DigestBeside {
  public:
-  explicit DigestBeside(const std::string& bundle) : path_(bundle + ".sha256"), before_(gpu::read_whole(path_)) {}
+  explicit DigestBeside(const std::string& bundle)
+      : path_(bundle + ".sha256"), before_(gpu::support::read_whole(path_)) {}
   ~DigestBeside() {
     if (!written_ || put_back()) return;
     std::error_code ignored;
@@ -72,7 +73,7 @@ class DigestBeside {
 
   // As sha256sum reads it in the folder of the unpacked bundle.
   void write(const std::string& sha256) {
-    gpu::write_whole(path_, fmt::format("{}  {}\n", sha256, kManifestName));
+    gpu::support::write_whole(path_, fmt::format("{}  {}\n", sha256, kManifestName));
     written_ = true;
   }
   void keep() { written_ = false; }
@@ -80,7 +81,7 @@ class DigestBeside {
  private:
   bool put_back() const {
     try {
-      if (before_) gpu::write_whole(path_, *before_);
+      if (before_) gpu::support::write_whole(path_, *before_);
       return before_.has_value();
     } catch (const std::runtime_error&) {
       return false;
@@ -100,8 +101,8 @@ std::map<std::string, std::string> texts_in(const json& object) {
 
 }  // namespace
 
-json pack_handoff(const PackOptions& options, const SessionOptions& session_options, Session& session) {
-  Progress& progress = session.progress();
+json pack_handoff(const PackOptions& options, const trial::SessionOptions& session_options, trial::Session& session) {
+  screen::Progress& progress = session.progress();
   const CommandParts parts = command_parts(session.command());
   const ProgramFiles program = program_files(parts, options.included);
   progress.at(0.02, "asking the interpreter");
@@ -165,8 +166,8 @@ json pack_handoff(const PackOptions& options, const SessionOptions& session_opti
   files.push_back(
       {"loader.json", {}, bundle_text({{"caches", environment["caches"]}, {"newest", circumstances_of(session)}})});
   if (!options.profile.empty()) files.push_back(profile_of(options.profile, session));
-  for (const RecorderFile& file : recorder_files()) {
-    files.push_back({std::string(kRecorderFolder) + std::string(file.name), {}, std::string(file.text)});
+  for (const trial::RecorderFile& file : trial::recorder_files()) {
+    files.push_back({std::string(trial::kRecorderFolder) + std::string(file.name), {}, std::string(file.text)});
   }
 
   json left_out = json::array();
@@ -200,4 +201,4 @@ json pack_handoff(const PackOptions& options, const SessionOptions& session_opti
           {"notes", notes}};
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

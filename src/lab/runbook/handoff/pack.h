@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/session.h"
+#include "lab/runbook/trial/session.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 
 struct PackOptions {
   std::string bundle;  // the file to write
@@ -20,6 +20,7 @@ struct PackOptions {
 // {"bundle","sha256","files","bytes","archive_bytes","golden":{..},"lockfiles":[..],"left_out":[{"path","why"}],
 //  "withheld":[..],"data":{"path","sha256","files","bytes","packed"}|null,"notes":[..]}
 // Throws std::runtime_error where there is nothing to pack or it cannot be written.
-nlohmann::json pack_handoff(const PackOptions& options, const SessionOptions& session_options, Session& session);
+nlohmann::json pack_handoff(const PackOptions& options, const trial::SessionOptions& session_options,
+                            trial::Session& session);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

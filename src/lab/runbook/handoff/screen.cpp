@@ -1,4 +1,4 @@
-#include "lab/runbook/handoff_screen.h"
+#include "lab/runbook/handoff/screen.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/json_text.h"
-#include "lab/summary_screen.h"
-#include "lab/text_wrap.h"
+#include "lab/base/json_text.h"
+#include "lab/base/text_wrap.h"
+#include "lab/base/units.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 namespace {
 
 using nlohmann::json;
@@ -21,28 +21,28 @@ constexpr std::size_t kMostData = 20;
 
 class Lines {
  public:
-  explicit Lines(const Terminal& terminal) : terminal_(terminal) {}
+  explicit Lines(const base::Terminal& terminal) : terminal_(terminal) {}
 
   void line(std::string_view label, std::string_view text, std::string_view code = "") {
-    text_ +=
-        terminal_.paint(kBold, fmt::format("{:<{}}", label, kHandoffLabelWidth)) + terminal_.paint(code, text) + "\n";
+    text_ += terminal_.paint(base::kBold, fmt::format("{:<{}}", label, kHandoffLabelWidth)) +
+             terminal_.paint(code, text) + "\n";
   }
   void prose(std::string_view label, std::string_view text, std::string_view code = "") {
     const std::string whole = fmt::format("{:<{}}{}", label, kHandoffLabelWidth, text);
-    text_ += terminal_.paint(
-        code, wrapped(whole, std::clamp<std::size_t>(terminal_.width, 60, 110), std::string(kHandoffLabelWidth, ' ')));
+    text_ += terminal_.paint(code, base::wrapped(whole, std::clamp<std::size_t>(terminal_.width, 60, 110),
+                                                 std::string(kHandoffLabelWidth, ' ')));
   }
   void plain(std::string_view text, std::string_view code = "") { text_ += terminal_.paint(code, text) + "\n"; }
   std::string take() { return std::move(text_); }
 
  private:
-  const Terminal& terminal_;
+  const base::Terminal& terminal_;
   std::string text_;
 };
 
 std::string harmless_text(const json& value) {
   if (value.is_null()) return "-";
-  std::string text = value.is_string() ? value.get<std::string>() : json_line(value);
+  std::string text = value.is_string() ? value.get<std::string>() : base::json_line(value);
   // A bundle's texts are a stranger's: nothing in them moves the cursor.
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
@@ -57,7 +57,7 @@ std::string joined(const json& words) {
 }
 
 void add_notes(Lines& lines, const json& document) {
-  for (const json& note : document.value("notes", json::array())) lines.prose("note", harmless_text(note), kDim);
+  for (const json& note : document.value("notes", json::array())) lines.prose("note", harmless_text(note), base::kDim);
 }
 
 void add_golden(Lines& lines, const json& golden) {
@@ -70,14 +70,14 @@ void add_differences(Lines& lines, const json& differences) {
   std::size_t data = 0;
   for (const json& one : differences) {
     if (one["kind"] == "data" && ++data > kMostData) continue;
-    const std::string_view code = one["severity"] == "red" ? kRed : kYellow;
+    const std::string_view code = one["severity"] == "red" ? base::kRed : base::kYellow;
     lines.plain(fmt::format("{} {}: {}", one["severity"] == "red" ? "!" : "?", harmless_text(one["kind"]),
                             harmless_text(one["name"])),
                 code);
-    lines.plain("  - " + harmless_text(one["there"]), kDim);
+    lines.plain("  - " + harmless_text(one["there"]), base::kDim);
     lines.plain("  + " + harmless_text(one["here"]), code);
   }
-  if (data > kMostData) lines.plain(fmt::format("... and {} more files of the data set", data - kMostData), kRed);
+  if (data > kMostData) lines.plain(fmt::format("... and {} more files of the data set", data - kMostData), base::kRed);
 }
 
 std::size_t count_of(const json& differences, const char* severity) {
@@ -87,31 +87,34 @@ std::size_t count_of(const json& differences, const char* severity) {
 
 }  // namespace
 
-std::string pack_screen(const json& document, const Terminal& terminal) {
+std::string pack_screen(const json& document, const base::Terminal& terminal) {
   Lines lines(terminal);
-  lines.line("bundle", fmt::format("{}, {} of {} in {} files", harmless_text(document["bundle"]),
-                                   human_bytes(document.value("archive_bytes", std::uint64_t{0})),
-                                   human_bytes(document.value("bytes", std::uint64_t{0})), document.value("files", 0)));
+  lines.line("bundle",
+             fmt::format("{}, {} of {} in {} files", harmless_text(document["bundle"]),
+                         base::human_bytes(document.value("archive_bytes", std::uint64_t{0})),
+                         base::human_bytes(document.value("bytes", std::uint64_t{0})), document.value("files", 0)));
   lines.line("sha256", harmless_text(document["sha256"]));
   add_golden(lines, document["golden"]);
   lines.line("lockfiles", joined(document["lockfiles"]));
   if (const json& data = document["data"]; data.is_object()) {
-    lines.line("data",
-               fmt::format("{} files, {}{}", data.value("files", 0), human_bytes(data.value("bytes", std::uint64_t{0})),
-                           data.value("packed", false) ? "" : "; by their checksums, not packed"));
+    lines.line("data", fmt::format("{} files, {}{}", data.value("files", 0),
+                                   base::human_bytes(data.value("bytes", std::uint64_t{0})),
+                                   data.value("packed", false) ? "" : "; by their checksums, not packed"));
   }
   for (const json& one : document["left_out"]) {
-    lines.line("left out", fmt::format("{}: {}", harmless_text(one["path"]), harmless_text(one["why"])), kYellow);
+    lines.line("left out", fmt::format("{}: {}", harmless_text(one["path"]), harmless_text(one["why"])), base::kYellow);
   }
   for (const json& name : document["withheld"]) {
-    lines.line("left out", fmt::format("the value of {}, which looks like a secret", harmless_text(name)), kYellow);
+    lines.line("left out", fmt::format("the value of {}, which looks like a secret", harmless_text(name)),
+               base::kYellow);
   }
   add_notes(lines, document);
-  lines.line("", "The sha256 stands for all of it: give it to the other side by another way than the bundle.", kDim);
+  lines.line("", "The sha256 stands for all of it: give it to the other side by another way than the bundle.",
+             base::kDim);
   return lines.take();
 }
 
-std::string verify_screen(const json& document, const Terminal& terminal) {
+std::string verify_screen(const json& document, const base::Terminal& terminal) {
   Lines lines(terminal);
   const json& differences = document["differences"];
   lines.line("bundle",
@@ -119,7 +122,7 @@ std::string verify_screen(const json& document, const Terminal& terminal) {
   lines.line("sha256", harmless_text(document["sha256"]));
   add_golden(lines, document["golden"]);
   if (!document["into"].is_null()) lines.line("unpacked", "into " + harmless_text(document["into"]));
-  if (!differences.empty()) lines.plain("\n- in the bundle, + here", kDim);
+  if (!differences.empty()) lines.plain("\n- in the bundle, + here", base::kDim);
   add_differences(lines, differences);
   if (!differences.empty()) lines.plain("");
   const std::size_t red = count_of(differences, "red");
@@ -127,24 +130,24 @@ std::string verify_screen(const json& document, const Terminal& terminal) {
              red == 0
                  ? fmt::format("good: nothing differs that matters ({} that may)", count_of(differences, "yellow"))
                  : fmt::format("bad: {} differences that matter, {} that may", red, count_of(differences, "yellow")),
-             red == 0 ? kGreen : kRed);
+             red == 0 ? base::kGreen : base::kRed);
   add_notes(lines, document);
   return lines.take();
 }
 
-std::string smoke_screen(const json& document, const Terminal& terminal) {
+std::string smoke_screen(const json& document, const base::Terminal& terminal) {
   Lines lines(terminal);
   const json& figures = document["figures"];
   const json& plateau = document["plateau"];
   const json& platform = document["environment"]["platform"];
   lines.line("host", fmt::format("{}, {} there and back", harmless_text(document["host"]),
-                                 human_seconds(document.value("rtt_seconds", 0.0))));
+                                 base::human_seconds(document.value("rtt_seconds", 0.0))));
   lines.line(
       "",
       fmt::format("{} {}, {} {}, {} cores, {}", harmless_text(platform["system"]), harmless_text(platform["release"]),
                   harmless_text(platform["machine"]), harmless_text(platform["cpu"]), harmless_text(platform["cores"]),
-                  human_bytes(platform.value("memory_bytes", std::uint64_t{0}))),
-      kDim);
+                  base::human_bytes(platform.value("memory_bytes", std::uint64_t{0}))),
+      base::kDim);
   lines.line("bundle", fmt::format("{} {}", document.value("copied", false) ? "copied to" : "was there already, in",
                                    harmless_text(document["folder"])));
   add_golden(lines, document["golden"]);
@@ -155,22 +158,22 @@ std::string smoke_screen(const json& document, const Terminal& terminal) {
     lines.line("", fmt::format("{:.2f} times as fast as run {} here", document["speed_ratio"].get<double>(),
                                harmless_text(document["local"]["run"])));
   }
-  for (const json& cause : document["explanation"]) lines.prose("because", harmless_text(cause["text"]), kYellow);
-  lines.line("memory", fmt::format("peak {}", human_bytes(figures.value("peak_bytes", std::uint64_t{0}))));
+  for (const json& cause : document["explanation"]) lines.prose("because", harmless_text(cause["text"]), base::kYellow);
+  lines.line("memory", fmt::format("peak {}", base::human_bytes(figures.value("peak_bytes", std::uint64_t{0}))));
   if (plateau["holds"].is_boolean()) {
     const bool holds = plateau["holds"].get<bool>();
     lines.line("plateau",
                fmt::format("{}: {:+.1f}% over {} epochs ({:.0f}% are allowed)", holds ? "holds" : "does not hold",
                            100 * plateau["rise_share"].get<double>(), plateau["epochs"].size(),
                            100 * plateau["threshold"].get<double>()),
-               holds ? kGreen : kRed);
+               holds ? base::kGreen : base::kRed);
   }
   if (const json& differences = document["differences"]; !differences.empty()) {
-    lines.plain("\n- in the bundle, + there", kDim);
+    lines.plain("\n- in the bundle, + there", base::kDim);
     add_differences(lines, differences);
   }
   add_notes(lines, document);
   return lines.take();
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

@@ -4,12 +4,12 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "lab/terminal.h"
+#include "lab/base/terminal.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 
-std::string pack_screen(const nlohmann::json& document, const Terminal& terminal);
-std::string verify_screen(const nlohmann::json& document, const Terminal& terminal);
-std::string smoke_screen(const nlohmann::json& document, const Terminal& terminal);
+std::string pack_screen(const nlohmann::json& document, const base::Terminal& terminal);
+std::string verify_screen(const nlohmann::json& document, const base::Terminal& terminal);
+std::string smoke_screen(const nlohmann::json& document, const base::Terminal& terminal);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

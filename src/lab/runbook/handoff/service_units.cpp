@@ -1,10 +1,10 @@
-#include "lab/runbook/service_units.h"
+#include "lab/runbook/handoff/service_units.h"
 
 #include <fmt/format.h>
 
-#include "lab/markup.h"
+#include "lab/html/escape.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 namespace {
 
 // A word of a unit file in double quotes: what C escapes is escaped, % begins a specifier, and in a command line $
@@ -39,7 +39,7 @@ std::string unit_value(const std::string& value) {
   return text;
 }
 
-std::string plist_string(const std::string& text) { return "<string>" + escaped(text) + "</string>"; }
+std::string plist_string(const std::string& text) { return "<string>" + html::escaped(text) + "</string>"; }
 
 }  // namespace
 
@@ -70,9 +70,9 @@ std::string launchd_plist(const GoldenCommand& command) {
   text += fmt::format("  </array>\n  <key>WorkingDirectory</key>\n  {}\n", plist_string(command.folder));
   text += "  <key>EnvironmentVariables</key>\n  <dict>\n";
   for (const auto& [name, value] : command.variables) {
-    text += fmt::format("    <key>{}</key>\n    {}\n", escaped(name), plist_string(value));
+    text += fmt::format("    <key>{}</key>\n    {}\n", html::escaped(name), plist_string(value));
   }
   return text + "  </dict>\n  <key>RunAtLoad</key>\n  <false/>\n</dict>\n</plist>\n";
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

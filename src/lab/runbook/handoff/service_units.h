@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 
 struct GoldenCommand {
   std::vector<std::string> words;  // the first one is an absolute path
@@ -19,4 +19,4 @@ struct GoldenCommand {
 std::string systemd_unit(const GoldenCommand& command);
 std::string launchd_plist(const GoldenCommand& command);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

@@ -1,4 +1,4 @@
-#include "lab/runbook/handoff_smoke.h"
+#include "lab/runbook/handoff/smoke.h"
 
 #include <fmt/format.h>
 
@@ -7,20 +7,20 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/whole_file.h"
-#include "lab/counted.h"
-#include "lab/json_text.h"
-#include "lab/python.h"
-#include "lab/run_folder.h"
-#include "lab/runbook/environment.h"
-#include "lab/runbook/environment_difference.h"
-#include "lab/runbook/golden_command.h"
-#include "lab/runbook/recorder_files.h"
-#include "lab/runbook/remote_host.h"
-#include "lab/runbook/shell_words.h"
-#include "lab/runbook/smoke_figures.h"
+#include "gpu/support/whole_file.h"
+#include "lab/base/counted.h"
+#include "lab/base/json_text.h"
+#include "lab/base/shell_words.h"
+#include "lab/host/python.h"
+#include "lab/host/remote_host.h"
+#include "lab/host/run_folder.h"
+#include "lab/runbook/handoff/environment.h"
+#include "lab/runbook/handoff/environment_difference.h"
+#include "lab/runbook/handoff/golden_command.h"
+#include "lab/runbook/handoff/smoke_figures.h"
+#include "lab/runbook/trial/recorder_files.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 namespace {
 
 namespace fs = std::filesystem;
@@ -77,8 +77,8 @@ std::string without_end(std::string text) {
 
 class Smoke {
  public:
-  Smoke(const Bundle& bundle, const SmokeOptions& options, Session& session)
-      : bundle_(bundle), options_(options), session_(session), remote_(split_words(options.ssh), options.host) {
+  Smoke(const Bundle& bundle, const SmokeOptions& options, trial::Session& session)
+      : bundle_(bundle), options_(options), session_(session), remote_(host::split_words(options.ssh), options.host) {
     std::vector<std::string> words = {"python"};
     for (const json& word : bundle.manifest["golden"].value("words", json::array())) {
       words.push_back(word.get<std::string>());
@@ -96,7 +96,7 @@ class Smoke {
   }
 
   json run() {
-    Progress& progress = session_.progress();
+    screen::Progress& progress = session_.progress();
     progress.at(0.02, "measuring the way there");
     const double round_trip = remote_.round_trip_seconds();
     const json environment = ask();
@@ -104,17 +104,17 @@ class Smoke {
     const bool copied = copy();
     progress.at(0.3, "running a window there");
     json figures = session_.part("window", [&] {
-      const RunFolder recordings = RunFolder::temporary();
+      const host::RunFolder recordings = host::RunFolder::temporary();
       record({{"mode", "window"}, {"warm_up", options_.warm_up}, {"steps", options_.steps}}, recordings.path());
       return window_figures(recordings.path());
     });
     if (figures["steps_per_second"].is_null()) {
-      throw RemoteError(fmt::format("{}: the script took less than {} steps there, so its speed is not known",
-                                    remote_.name(), options_.warm_up + 1));
+      throw host::RemoteError(fmt::format("{}: the script took less than {} steps there, so its speed is not known",
+                                          remote_.name(), options_.warm_up + 1));
     }
     progress.at(0.6, "running the plateau test there");
     const json plateau = session_.part("plateau", [&] {
-      const RunFolder recordings = RunFolder::temporary();
+      const host::RunFolder recordings = host::RunFolder::temporary();
       json spec = {{"mode", "plateau"}, {"epochs", options_.epochs}};
       if (options_.epoch_steps > 0) spec["epoch_steps"] = options_.epoch_steps;
       record(spec, recordings.path());
@@ -132,7 +132,7 @@ class Smoke {
     }
     if (plateau["holds"].is_null()) {
       notes.push_back(fmt::format("only {} seen there, too few for the plateau test; --epoch-steps cuts shorter ones",
-                                  counted(plateau["epochs"].size(), "epoch")));
+                                  base::counted(plateau["epochs"].size(), "epoch")));
     }
     const json local = local_side();
     json document = {{"host", remote_.name()},
@@ -166,7 +166,7 @@ class Smoke {
     std::vector<std::string> words = {"env"};
     words.insert(words.end(), variables_.begin(), variables_.end());
     words.insert(words.end(), more.begin(), more.end());
-    return shell_quoted(words);
+    return base::shell_quoted(words);
   }
 
   // Runs a program of ours with that host's interpreter.
@@ -180,7 +180,8 @@ class Smoke {
     json environment = environment_from(
         ask_python(environment_question(), {}, fmt::format("{} cannot be run", options_.python)), remote_.name());
     if (environment["torch"].is_null()) {
-      throw RemoteError(fmt::format("{}: {} has no torch (--python names another)", remote_.name(), options_.python));
+      throw host::RemoteError(
+          fmt::format("{}: {} has no torch (--python names another)", remote_.name(), options_.python));
     }
     return environment;
   }
@@ -193,18 +194,19 @@ class Smoke {
     };
     const std::string before = state();
     if (before == "absent") {
-      const RunFolder local = RunFolder::temporary();
+      const host::RunFolder local = host::RunFolder::temporary();
       write_plain_tar(options_.bundle, bundle_, local.path() / "plain.tar");
-      const std::string partial = shell_quoted(asked + ".partial");
-      remote_.run(
-          fmt::format("set -e; rm -rf {0}; mkdir -p {0}; tar -xf - -C {0}; mv {0} {1}", partial, shell_quoted(asked)),
-          "the bundle cannot be copied", local.path() / "plain.tar");
+      const std::string partial = base::shell_quoted(asked + ".partial");
+      remote_.run(fmt::format("set -e; rm -rf {0}; mkdir -p {0}; tar -xf - -C {0}; mv {0} {1}", partial,
+                              base::shell_quoted(asked)),
+                  "the bundle cannot be copied", local.path() / "plain.tar");
     }
     if (const std::string after = state(); after != "whole") {
-      throw RemoteError(fmt::format("{}: the folder {} there does not hold this bundle ({}); --folder names another",
-                                    remote_.name(), asked, after));
+      throw host::RemoteError(
+          fmt::format("{}: the folder {} there does not hold this bundle ({}); --folder names another", remote_.name(),
+                      asked, after));
     }
-    folder_ = without_end(remote_.run(fmt::format("cd {} && pwd -P", shell_quoted(asked)), "the folder is gone"));
+    folder_ = without_end(remote_.run(fmt::format("cd {} && pwd -P", base::shell_quoted(asked)), "the folder is gone"));
     return before == "absent";
   }
 
@@ -226,17 +228,17 @@ class Smoke {
         without_end(remote_.run(R"(mktemp -d "${TMPDIR:-/tmp}/anymps-smoke-XXXXXX")", "there is no room there"));
     std::vector<std::string> words = {"ANYMPS_LAB=" + recordings, "ANYMPS_LAB_SPEC=" + spec.dump(), options_.python};
     words.insert(words.end(), parts_.options.begin(), parts_.options.end());
-    words.insert(words.end(), {"-c", std::string(kRunRecorded), folder_});
+    words.insert(words.end(), {"-c", std::string(trial::kRunRecorded), folder_});
     words.insert(words.end(), parts_.script.begin(), parts_.script.end());
     for (std::string& word : with_data_path(parts_.arguments, data_path())) words.push_back(std::move(word));
-    const std::string start = shell_quoted(folder_ + "/" + bundle_.manifest["golden"].value("folder", "files"));
+    const std::string start = base::shell_quoted(folder_ + "/" + bundle_.manifest["golden"].value("folder", "files"));
     remote_.run(fmt::format("mkdir -p {0} && cd {0} && exec {1} >&2", start, with_variables(words)),
                 "the script failed there");
-    const json collected = json_of(ask_python(kCollect, {recordings}, "there are no recordings"));
-    if (!collected.is_object()) throw RemoteError(fmt::format("{}: there are no recordings", remote_.name()));
+    const json collected = base::json_of(ask_python(kCollect, {recordings}, "there are no recordings"));
+    if (!collected.is_object()) throw host::RemoteError(fmt::format("{}: there are no recordings", remote_.name()));
     for (const auto& [name, text] : collected.items()) {
       if (path_fault(name) || name.find('/') != std::string::npos || !text.is_string()) continue;
-      gpu::write_whole(into / name, text.get<std::string>());
+      gpu::support::write_whole(into / name, text.get<std::string>());
     }
   }
 
@@ -246,8 +248,9 @@ class Smoke {
     for (const json& word : bundle_.manifest["golden"].value("given", json::array())) {
       if (word.is_string()) given.push_back(word.get<std::string>());
     }
-    for (const LoggedRun& run : session_.logbook().runs("", 1000)) {
-      if (run.state != RunState::kDone || run.verb.starts_with("handoff") || !same_script(run.command, given)) continue;
+    for (const logbook::LoggedRun& run : session_.logbook().runs("", 1000)) {
+      if (run.state != logbook::RunState::kDone || run.verb.starts_with("handoff") || !same_script(run.command, given))
+        continue;
       json side = local_side_of(run.document, run.facts);
       if (side.is_null()) continue;
       side.update({{"run", run.id}, {"verb", run.verb}});
@@ -292,8 +295,8 @@ class Smoke {
 
   const Bundle& bundle_;
   const SmokeOptions& options_;
-  Session& session_;
-  RemoteHost remote_;
+  trial::Session& session_;
+  host::RemoteHost remote_;
   CommandParts parts_;
   std::vector<std::string> variables_;
   std::vector<std::string> not_taken_;
@@ -302,14 +305,14 @@ class Smoke {
 
 }  // namespace
 
-json smoke_handoff(const Bundle& bundle, const SmokeOptions& options, Session& session) {
+json smoke_handoff(const Bundle& bundle, const SmokeOptions& options, trial::Session& session) {
   return Smoke(bundle, options, session).run();
 }
 
-Verdict smoke_verdict(const json& document) {
+document::Verdict smoke_verdict(const json& document) {
   const json& holds = document["plateau"]["holds"];
-  if (holds.is_null()) return Verdict::kUnknown;
-  return holds == false ? Verdict::kBad : Verdict::kGood;
+  if (holds.is_null()) return document::Verdict::kUnknown;
+  return holds == false ? document::Verdict::kBad : document::Verdict::kGood;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "lab/runbook/bundle_reader.h"
-#include "lab/runbook/session.h"
+#include "lab/runbook/handoff/bundle_reader.h"
+#include "lab/runbook/trial/session.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 
 struct SmokeOptions {
   std::string host;
@@ -29,9 +29,9 @@ struct SmokeOptions {
 //  "environment":{..},"differences":[..],"local":{"run","verb","figures"}|null,"speed_ratio","explanation":[..],
 //  "notes":[..]}
 // Throws RemoteError where the host cannot be reached, lacks python or torch, or the run fails there.
-nlohmann::json smoke_handoff(const Bundle& bundle, const SmokeOptions& options, Session& session);
+nlohmann::json smoke_handoff(const Bundle& bundle, const SmokeOptions& options, trial::Session& session);
 
 // Bad where the memory does not hold its level.
-Verdict smoke_verdict(const nlohmann::json& document);
+document::Verdict smoke_verdict(const nlohmann::json& document);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

@@ -1,4 +1,4 @@
-#include "lab/runbook/smoke_figures.h"
+#include "lab/runbook/handoff/smoke_figures.h"
 
 #include <fmt/format.h>
 
@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/document_fields.h"
-#include "lab/runbook/plateau.h"
-#include "lab/runbook/platform.h"
-#include "lab/runbook/recording.h"
-#include "lab/summary_screen.h"
+#include "lab/base/units.h"
+#include "lab/host/platform.h"
+#include "lab/runbook/document/fields.h"
+#include "lab/runbook/plateau/plateau.h"
+#include "lab/runbook/trial/recording.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 namespace {
 
 using nlohmann::json;
@@ -25,7 +25,7 @@ constexpr double kBusierLoad = 0.5;      // processes a core that wait
 constexpr double kOtherProcessor = 1.2;  // as many cores
 
 double number_or_zero(const json& object, const char* name) {
-  const json value = member(object, name);
+  const json value = document::member(object, name);
   return value.is_number() ? value.get<double>() : 0;
 }
 
@@ -36,10 +36,10 @@ std::string text_or_not_set(const json& value) {
 // Of the environment: the name and mount of the caches that lie on the network.
 std::string network_caches(const json& environment) {
   std::string found;
-  for (const json& cache : member(environment, "caches")) {
-    const json mount = member(cache, "mount");
-    if (!mount.is_string() || !is_network_mount(mount.get<std::string>())) continue;
-    found += fmt::format("{}{} ({})", found.empty() ? "" : ", ", text_or_not_set(member(cache, "name")),
+  for (const json& cache : document::member(environment, "caches")) {
+    const json mount = document::member(cache, "mount");
+    if (!mount.is_string() || !host::is_network_mount(mount.get<std::string>())) continue;
+    found += fmt::format("{}{} ({})", found.empty() ? "" : ", ", text_or_not_set(document::member(cache, "name")),
                          mount.get<std::string>());
   }
   return found;
@@ -57,9 +57,9 @@ std::string debugging(const json& environment) {
                                  "MTL_DEBUG_LAYER",
                                  "METAL_DEVICE_WRAPPER_TYPE"};
   std::string found;
-  const json variables = member(environment, "variables");
+  const json variables = document::member(environment, "variables");
   for (const char* name : kNames) {
-    const json value = member(variables, name);
+    const json value = document::member(variables, name);
     if (value.is_null() || value == "0" || value == "") continue;
     found += fmt::format("{}{}={}", found.empty() ? "" : ", ", name, text_or_not_set(value));
   }
@@ -77,16 +77,16 @@ json window_figures(const std::filesystem::path& folder) {
                   {"batch", nullptr},
                   {"workers", nullptr},
                   {"ended", ""}};
-  const Recording recording = read_recording(folder);
-  const RecordedProcess* process = recording.main();
+  const trial::Recording recording = trial::read_recording(folder);
+  const trial::RecordedProcess* process = recording.main();
   if (process == nullptr) return figures;
-  const json facts = facts_of(*process);
-  figures["batch"] = member(facts, "batch");
-  figures["workers"] = member(facts, "workers");
+  const json facts = trial::facts_of(*process);
+  figures["batch"] = document::member(facts, "batch");
+  figures["workers"] = document::member(facts, "workers");
   figures["ended"] = process->ended;
   std::uint64_t peak = 0;
   std::uint64_t input_ns = 0;
-  for (const RecordedStep& step : process->steps) {
+  for (const trial::RecordedStep& step : process->steps) {
     peak = std::max({peak, step.tensor_bytes, step.driver_bytes});
     if (step.index >= process->window_begin_step && process->window_begin_ns > 0) input_ns += step.input_ns;
   }
@@ -108,47 +108,49 @@ json window_figures(const std::filesystem::path& folder) {
 }
 
 json plateau_figures(const std::filesystem::path& folder, std::uint64_t asked, double threshold) {
-  const Recording recording = read_recording(folder);
-  const RecordedProcess* process = recording.main();
-  const std::vector<RecordedEpoch> epochs = process != nullptr ? process->epochs : std::vector<RecordedEpoch>();
-  const Plateau plateau = judge_plateau(epochs, asked, threshold);
-  json figures = plateau_json(plateau, epochs, threshold);
-  figures["holds"] = plateau.verdict == Verdict::kUnknown ? json() : json(plateau.verdict == Verdict::kGood);
+  const trial::Recording recording = trial::read_recording(folder);
+  const trial::RecordedProcess* process = recording.main();
+  const std::vector<trial::RecordedEpoch> epochs =
+      process != nullptr ? process->epochs : std::vector<trial::RecordedEpoch>();
+  const plateau::Plateau plateau = plateau::judge_plateau(epochs, asked, threshold);
+  json figures = plateau::plateau_json(plateau, epochs, threshold);
+  figures["holds"] =
+      plateau.verdict == document::Verdict::kUnknown ? json() : json(plateau.verdict == document::Verdict::kGood);
   return figures;
 }
 
 json local_side_of(const json& document, const json& facts) {
   json figures = {{"steps_per_second", nullptr}, {"input_share", nullptr}};
-  if (const json full = member(document, "full"); number_or_zero(full, "step_seconds") > 0) {
+  if (const json full = document::member(document, "full"); number_or_zero(full, "step_seconds") > 0) {
     figures["steps_per_second"] = 1 / number_or_zero(full, "step_seconds");
-    figures["input_share"] = member(member(full, "shares"), "input");
-  } else if (const json epochs = member(document, "epochs"); epochs.is_array() && !epochs.empty()) {
+    figures["input_share"] = document::member(document::member(full, "shares"), "input");
+  } else if (const json epochs = document::member(document, "epochs"); epochs.is_array() && !epochs.empty()) {
     // The last one: the first also loads and compiles.
     const double seconds = number_or_zero(epochs.back(), "seconds");
     if (seconds > 0) figures["steps_per_second"] = number_or_zero(epochs.back(), "steps") / seconds;
   }
   if (number_or_zero(figures, "steps_per_second") <= 0) return nullptr;
-  const json machine = member(facts, "machine");
+  const json machine = document::member(facts, "machine");
   json caches = json::array();
-  for (const json& mount : member(facts, "cache_mounts")) {
-    caches.push_back({{"name", member(mount, "name")}, {"mount", member(mount, "type")}});
+  for (const json& mount : document::member(facts, "cache_mounts")) {
+    caches.push_back({{"name", document::member(mount, "name")}, {"mount", document::member(mount, "type")}});
   }
   return {{"figures", figures},
           {"environment",
            {{"platform",
-             {{"machine", member(machine, "architecture")},
-              {"cpu", member(machine, "cpu")},
-              {"cores", member(machine, "cores")},
-              {"memory_bytes", member(machine, "memory_bytes")}}},
-            {"load", member(facts, "load")},
+             {{"machine", document::member(machine, "architecture")},
+              {"cpu", document::member(machine, "cpu")},
+              {"cores", document::member(machine, "cores")},
+              {"memory_bytes", document::member(machine, "memory_bytes")}}},
+            {"load", document::member(facts, "load")},
             {"caches", caches},
-            {"variables", member(facts, "environment")}}}};
+            {"variables", document::member(facts, "environment")}}}};
 }
 
 json explain_speed(const json& here, const json& there) {
   json causes = json::array();
-  const json our = member(here, "figures");
-  const json their = member(there, "figures");
+  const json our = document::member(here, "figures");
+  const json their = document::member(there, "figures");
   const double our_rate = number_or_zero(our, "steps_per_second");
   const double their_rate = number_or_zero(their, "steps_per_second");
   if (our_rate <= 0 || their_rate <= 0 || std::abs(their_rate / our_rate - 1) < kSameSpeed) return causes;
@@ -156,12 +158,13 @@ json explain_speed(const json& here, const json& there) {
     causes.push_back({{"cause", cause}, {"text", std::move(why)}});
   };
   const bool slower = their_rate < our_rate;
-  const json our_environment = member(here, "environment");
-  const json their_environment = member(there, "environment");
+  const json our_environment = document::member(here, "environment");
+  const json their_environment = document::member(there, "environment");
 
   const double our_input = number_or_zero(our, "input_share");
   const double their_input = number_or_zero(their, "input_share");
-  const bool both_known = member(our, "input_share").is_number() && member(their, "input_share").is_number();
+  const bool both_known =
+      document::member(our, "input_share").is_number() && document::member(their, "input_share").is_number();
   if (both_known && (slower ? their_input > our_input + kOtherInput : their_input < our_input - kOtherInput)) {
     add("input", fmt::format("the I/O path: waiting for input takes {:.0f}% of a step there and {:.0f}% here",
                              100 * their_input, 100 * our_input));
@@ -174,7 +177,7 @@ json explain_speed(const json& here, const json& there) {
     add("cache", "the I/O path: caches here lie on the network: " + our_caches);
   }
   const auto waiting = [](const json& environment) {
-    const double cores = std::max(1.0, number_or_zero(member(environment, "platform"), "cores"));
+    const double cores = std::max(1.0, number_or_zero(document::member(environment, "platform"), "cores"));
     return number_or_zero(environment, "load") / cores;
   };
   const double our_load = waiting(our_environment);
@@ -184,8 +187,8 @@ json explain_speed(const json& here, const json& there) {
                             our_load));
   }
   for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONPATH"}) {
-    const json ours = member(member(our_environment, "variables"), name);
-    const json theirs = member(member(their_environment, "variables"), name);
+    const json ours = document::member(document::member(our_environment, "variables"), name);
+    const json theirs = document::member(document::member(their_environment, "variables"), name);
     if (ours != theirs) {
       add("environment",
           fmt::format("{} is {} there and {} here", name, text_or_not_set(theirs), text_or_not_set(ours)));
@@ -194,19 +197,19 @@ json explain_speed(const json& here, const json& there) {
   if (const std::string names = debugging(slower ? their_environment : our_environment); !names.empty()) {
     add("logging", fmt::format("debug logging is on {}: {}", slower ? "there" : "here", names));
   }
-  const json our_platform = member(our_environment, "platform");
-  const json their_platform = member(their_environment, "platform");
+  const json our_platform = document::member(our_environment, "platform");
+  const json their_platform = document::member(their_environment, "platform");
   const double our_cores = number_or_zero(our_platform, "cores");
   const double their_cores = number_or_zero(their_platform, "cores");
-  const bool other_processor = member(our_platform, "cpu") != member(their_platform, "cpu") ||
-                               member(our_platform, "machine") != member(their_platform, "machine");
+  const bool other_processor = document::member(our_platform, "cpu") != document::member(their_platform, "cpu") ||
+                               document::member(our_platform, "machine") != document::member(their_platform, "machine");
   const bool other_count =
       slower ? our_cores > their_cores * kOtherProcessor : their_cores > our_cores * kOtherProcessor;
   if (other_processor || other_count) {
     const auto shown = [](const json& platform) {
-      return fmt::format("{} {}, {} cores, {}", text_or_not_set(member(platform, "machine")),
-                         text_or_not_set(member(platform, "cpu")), number_or_zero(platform, "cores"),
-                         human_bytes(static_cast<std::uint64_t>(number_or_zero(platform, "memory_bytes"))));
+      return fmt::format("{} {}, {} cores, {}", text_or_not_set(document::member(platform, "machine")),
+                         text_or_not_set(document::member(platform, "cpu")), number_or_zero(platform, "cores"),
+                         base::human_bytes(static_cast<std::uint64_t>(number_or_zero(platform, "memory_bytes"))));
     };
     add("hardware", fmt::format("hardware: {} there, {} here", shown(their_platform), shown(our_platform)));
   }
@@ -216,4 +219,4 @@ json explain_speed(const json& here, const json& there) {
   return causes;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 
 // Of the window: {"steps","steps_per_second","step_seconds","input_share","peak_bytes","batch","workers","ended"};
 // rates are null where no two steps were seen.
@@ -23,4 +23,4 @@ nlohmann::json local_side_of(const nlohmann::json& document, const nlohmann::jso
 // differ by less than a tenth, and "unknown" where nothing explains it.
 nlohmann::json explain_speed(const nlohmann::json& here, const nlohmann::json& there);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

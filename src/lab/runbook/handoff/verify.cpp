@@ -1,16 +1,16 @@
-#include "lab/runbook/handoff_verify.h"
+#include "lab/runbook/handoff/verify.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 
-#include "lab/python.h"
-#include "lab/runbook/data_manifest.h"
-#include "lab/runbook/environment.h"
-#include "lab/runbook/environment_difference.h"
+#include "lab/host/python.h"
+#include "lab/runbook/handoff/data_manifest.h"
+#include "lab/runbook/handoff/environment.h"
+#include "lab/runbook/handoff/environment_difference.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -46,14 +46,14 @@ Bundle opened_bundle(const std::string& path, const std::string& sha256, const B
   return bundle;
 }
 
-json verify_handoff(const Bundle& bundle, const VerifyOptions& options, Progress& progress) {
+json verify_handoff(const Bundle& bundle, const VerifyOptions& options, screen::Progress& progress) {
   json notes = json::array();
   if (!options.into.empty()) {
     progress.at(0.1, "unpacking");
     extract_bundle(options.bundle, bundle, options.into);
   }
   progress.at(0.4, "asking the interpreter");
-  const json here = environment_here(options.python.empty() ? find_python() : options.python);
+  const json here = environment_here(options.python.empty() ? host::find_python() : options.python);
   json differences = environment_differences(here, bundle.document("environment.json"));
 
   const json theirs = bundle.document("data.manifest.json");
@@ -80,4 +80,4 @@ json verify_handoff(const Bundle& bundle, const VerifyOptions& options, Progress
           {"notes", std::move(notes)}};
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

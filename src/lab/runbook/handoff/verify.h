@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "lab/runbook/bundle_reader.h"
-#include "lab/runbook/progress.h"
+#include "lab/runbook/handoff/bundle_reader.h"
+#include "lab/runbook/screen/progress.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::handoff {
 
 struct VerifyOptions {
   std::string bundle;
@@ -23,6 +23,6 @@ Bundle opened_bundle(const std::string& path, const std::string& sha256, const B
 
 // The document of `anymps handoff verify` without what Session::finish adds:
 // {"bundle","sha256","files","into","golden":{..},"differences":[{"kind","name","here","there","severity"}],"notes":[..]}
-nlohmann::json verify_handoff(const Bundle& bundle, const VerifyOptions& options, Progress& progress);
+nlohmann::json verify_handoff(const Bundle& bundle, const VerifyOptions& options, screen::Progress& progress);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::handoff

@@ -1,4 +1,4 @@
-#include "lab/runbook/log_diff.h"
+#include "lab/runbook/logbook/diff.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,12 +12,12 @@
 #include <string>
 #include <string_view>
 
-#include "lab/runbook/document_fields.h"
-#include "lab/runbook/log_explanations.h"
-#include "lab/runbook/log_fields.h"
-#include "lab/runbook/log_figures.h"
+#include "lab/runbook/document/fields.h"
+#include "lab/runbook/logbook/explanations.h"
+#include "lab/runbook/logbook/fields.h"
+#include "lab/runbook/logbook/figures.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::logbook {
 namespace {
 
 using nlohmann::json;
@@ -55,10 +55,10 @@ std::map<std::string, json> flat_facts(const LoggedRun& run) {
   flat["command"] = run.command;
   // Names only: what a process has used since it was started says nothing here.
   std::set<std::string> apps;
-  for (const json& app : member(run.facts, "background")) apps.insert(text_member(app, "name"));
+  for (const json& app : document::member(run.facts, "background")) apps.insert(document::string_in(app, "name"));
   flat["background"] = apps;
-  for (const json& gate : member(run.document, "gates")) {
-    flat["gate." + text_member(gate, "name")] = text_member(gate, "state");
+  for (const json& gate : document::member(run.document, "gates")) {
+    flat["gate." + document::string_in(gate, "name")] = document::string_in(gate, "state");
   }
   flat.erase("");
   std::erase_if(flat, [](const auto& fact) { return is_recorders_own(fact.first); });
@@ -85,7 +85,7 @@ json end_of(const LoggedRun& run) {
   return {{"run", run.id},
           {"verb", run.verb},
           {"started", run.started},
-          {"verdict", verdict_text(run.verdict)},
+          {"verdict", document::verdict_text(run.verdict)},
           {"command", run.command}};
 }
 
@@ -195,4 +195,4 @@ json log_diff(const RunWithSamples& before, const RunWithSamples& after) {
           {"conclusion", conclusion(comparison, explanations)}};
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::logbook

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "lab/runbook/logbook.h"
+#include "lab/runbook/logbook/logbook.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::logbook {
 
 struct RunWithSamples {
   LoggedRun run;
@@ -21,4 +21,4 @@ struct RunWithSamples {
 //  "conclusion": text}
 nlohmann::json log_diff(const RunWithSamples& before, const RunWithSamples& after);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::logbook

@@ -1,4 +1,4 @@
-#include "lab/runbook/log_explanations.h"
+#include "lab/runbook/logbook/explanations.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,11 +9,11 @@
 #include <cstdint>
 #include <map>
 
-#include "lab/runbook/document_fields.h"
-#include "lab/runbook/log_fields.h"
-#include "lab/summary_screen.h"
+#include "lab/base/units.h"
+#include "lab/runbook/document/fields.h"
+#include "lab/runbook/logbook/fields.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::logbook {
 namespace {
 
 using nlohmann::json;
@@ -83,8 +83,8 @@ class Search {
     if (!old_value || !new_value || std::abs(*old_value - *new_value) < kSwapBytes) return;
     add("swap",
         fmt::format("swap in use: at most {} -> {}; memory that comes from the disk is slower by orders of magnitude",
-                    human_bytes(static_cast<std::uint64_t>(*old_value)),
-                    human_bytes(static_cast<std::uint64_t>(*new_value))),
+                    base::human_bytes(static_cast<std::uint64_t>(*old_value)),
+                    base::human_bytes(static_cast<std::uint64_t>(*new_value))),
         std::nullopt, *new_value > *old_value ? Slows::kAfter : Slows::kBefore);
   }
 
@@ -105,15 +105,15 @@ class Search {
   void background() {
     const auto sum = [](const json& apps) {
       double bytes = 0;
-      for (const json& app : apps) bytes += number_in(app, "resident_bytes").value_or(0);
+      for (const json& app : apps) bytes += document::number_in(app, "resident_bytes").value_or(0);
       return bytes;
     };
     const double old_sum = sum(fact(before_, "background"));
     const double new_sum = sum(fact(after_, "background"));
     if (std::abs(old_sum - new_sum) < kBackgroundBytes) return;
     add("background apps",
-        fmt::format("memory of background apps: {} -> {}", human_bytes(static_cast<std::uint64_t>(old_sum)),
-                    human_bytes(static_cast<std::uint64_t>(new_sum))),
+        fmt::format("memory of background apps: {} -> {}", base::human_bytes(static_cast<std::uint64_t>(old_sum)),
+                    base::human_bytes(static_cast<std::uint64_t>(new_sum))),
         std::nullopt, new_sum > old_sum ? Slows::kAfter : Slows::kBefore);
   }
 
@@ -121,7 +121,7 @@ class Search {
     const auto remote = [](const json& mounts) {
       std::vector<std::string> names;
       for (const json& mount : mounts) {
-        if (flag_in(mount, "network")) names.push_back(text_member(mount, "name", "?"));
+        if (document::flag_in(mount, "network")) names.push_back(document::string_in(mount, "name", "?"));
       }
       return names;
     };
@@ -142,7 +142,7 @@ class Search {
     if (std::max(*old_value, *new_value) < std::min(*old_value, *new_value) * 1.5 + 0.001) return;
     add("RTT to the artifact store",
         fmt::format("RTT to the artifact store: {} -> {}; it counts where data comes from there",
-                    human_seconds(*old_value), human_seconds(*new_value)),
+                    base::human_seconds(*old_value), base::human_seconds(*new_value)),
         std::nullopt, *new_value > *old_value ? Slows::kAfter : Slows::kBefore);
   }
 
@@ -159,8 +159,8 @@ class Search {
   }
 
   void settings() {
-    const json& old_mac = member(member(before_.run.facts, "settings"), "mac");
-    const json& new_mac = member(member(after_.run.facts, "settings"), "mac");
+    const json& old_mac = document::member(document::member(before_.run.facts, "settings"), "mac");
+    const json& new_mac = document::member(document::member(after_.run.facts, "settings"), "mac");
     if (before_.run.command != after_.run.command) {
       add("command", "the command is another one: the script or its arguments changed", std::nullopt, Slows::kEither);
     }
@@ -173,7 +173,7 @@ class Search {
 
   void environment() {
     const auto of = [](const RunWithSamples& run) {
-      json all = member(run.run.facts, "environment");
+      json all = document::member(run.run.facts, "environment");
       if (!all.is_object()) all = json::object();
       all.erase("ANYMPS_LOGBOOK");
       return all;
@@ -183,7 +183,7 @@ class Search {
     std::map<std::string, std::string> changed;
     for (const json* all : {&old_all, &new_all}) {
       for (const auto& [name, value] : all->items()) {
-        if (member(old_all, name) == member(new_all, name)) continue;
+        if (document::member(old_all, name) == document::member(new_all, name)) continue;
         const auto shown = [&name](const json& set) { return set.contains(name) ? set[name].dump() : "unset"; };
         changed[name] = fmt::format("{}: {} -> {}", name, shown(old_all), shown(new_all));
       }
@@ -254,4 +254,4 @@ std::vector<Explanation> explain(const RunWithSamples& before, const RunWithSamp
   return explanations;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::logbook

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/log_diff.h"
+#include "lab/runbook/logbook/diff.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::logbook {
 
 struct Explanation {
   std::string name;
@@ -20,4 +20,4 @@ struct Explanation {
 std::vector<Explanation> explain(const RunWithSamples& before, const RunWithSamples& after,
                                  std::optional<double> speed_change);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::logbook

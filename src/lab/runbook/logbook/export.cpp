@@ -1,4 +1,4 @@
-#include "lab/runbook/log_export.h"
+#include "lab/runbook/logbook/export.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,19 +8,20 @@
 #include <string_view>
 #include <utility>
 
-#include "lab/runbook/document_fields.h"
-#include "lab/runbook/log_fields.h"
-#include "lab/runbook/log_figures.h"
-#include "lab/safe_text.h"
+#include "lab/base/json_text.h"
+#include "lab/base/safe_text.h"
+#include "lab/runbook/document/fields.h"
+#include "lab/runbook/logbook/fields.h"
+#include "lab/runbook/logbook/figures.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::logbook {
 namespace {
 
 using nlohmann::json;
 
 std::string csv_line(const std::vector<std::string>& cells) {
   std::string line;
-  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + csv_cell(cell);
+  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + base::csv_cell(cell);
   return line + "\n";
 }
 
@@ -48,9 +49,9 @@ std::string figure_line(const RunFigure& figure) {
 }
 
 std::string short_commit(const json& facts) {
-  const std::string commit = text_member(facts, "commit");
+  const std::string commit = document::string_in(facts, "commit");
   if (commit.empty()) return "-";
-  return commit.substr(0, 10) + (flag_in(facts, "dirty") ? " with uncommitted changes" : "");
+  return commit.substr(0, 10) + (document::flag_in(facts, "dirty") ? " with uncommitted changes" : "");
 }
 
 // What is recorded, said; what is not, named once at the end.
@@ -108,14 +109,14 @@ std::string log_to_csv(const std::vector<RunWithSamples>& runs) {
     std::vector<std::string> cells = {std::to_string(run.id),
                                       run.verb,
                                       std::string(state_text(run.state)),
-                                      std::string(verdict_text(run.verdict)),
+                                      std::string(document::verdict_text(run.verdict)),
                                       run.started,
                                       run.ended,
                                       exported_command(run),
                                       run.folder};
     for (const LogField& field : log_fields()) {
       const json& value = value_of(field, run.facts);
-      cells.push_back(value.is_null() ? "" : plain_text(value));
+      cells.push_back(value.is_null() ? "" : base::unquoted_json(value));
     }
     const std::vector<RunFigure> figures = run_figures(run);
     const bool any = !figures.empty();
@@ -136,7 +137,7 @@ std::string log_to_markdown(const std::vector<RunWithSamples>& runs) {
     const auto field = [&facts](const char* name) { return text_of(log_field(name), facts); };
     const std::vector<RunFigure> figures = run_figures(one.run);
     text += markdown_line({std::to_string(one.run.id), one.run.started, one.run.verb,
-                           std::string(verdict_text(one.run.verdict)), field("torch"), short_commit(facts),
+                           std::string(document::verdict_text(one.run.verdict)), field("torch"), short_commit(facts),
                            field("batch"), field("resolution"), field("peak_bytes"), field("fallback"),
                            figures.empty() ? "" : figure_line(figures.front())});
   }
@@ -157,7 +158,8 @@ std::string log_to_paragraph(const RunWithSamples& one) {
              {"peak_bytes", "peak memory {}"},
              {"fallback", "CPU fallback: {}"}});
   text.list({{"device", "Device {}"}, {"system", "on {}"}, {"memory_bytes", "with {} of memory"}});
-  if (text_member(facts, "device") == "mps" && !text_member(member(facts, "machine"), "system").starts_with("macOS")) {
+  if (document::string_in(facts, "device") == "mps" &&
+      !document::string_in(document::member(facts, "machine"), "system").starts_with("macOS")) {
     text.add("The device was simulated on a CPU: its speed says nothing about a Mac.");
   }
   text.list({{"epoch_window", "Epoch window: {}"},
@@ -175,4 +177,4 @@ std::string log_to_paragraph(const RunWithSamples& one) {
   return text.take();
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::logbook

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/log_diff.h"
+#include "lab/runbook/logbook/diff.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::logbook {
 
 // Everything: runs with their facts, documents and samples.
 nlohmann::json log_to_json(const std::vector<RunWithSamples>& runs);
@@ -22,4 +22,4 @@ std::string log_to_markdown(const std::vector<RunWithSamples>& runs);
 // A paragraph for a README: with what the figures of that run were made.
 std::string log_to_paragraph(const RunWithSamples& run);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::logbook

@@ -1,14 +1,15 @@
-#include "lab/runbook/log_fields.h"
+#include "lab/runbook/logbook/fields.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "lab/runbook/document_fields.h"
-#include "lab/summary_screen.h"
+#include "lab/base/json_text.h"
+#include "lab/base/units.h"
+#include "lab/runbook/document/fields.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::logbook {
 namespace {
 
 using nlohmann::json;
@@ -63,8 +64,9 @@ constexpr std::array kFields = {
 std::string apps_text(const json& apps) {
   std::string text;
   for (const json& app : apps) {
-    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", text_member(app, "name", "?"),
-                        human_bytes(static_cast<std::uint64_t>(number_in(app, "resident_bytes").value_or(0))));
+    text += fmt::format(
+        "{}{} ({})", text.empty() ? "" : ", ", document::string_in(app, "name", "?"),
+        base::human_bytes(static_cast<std::uint64_t>(document::number_in(app, "resident_bytes").value_or(0))));
   }
   return text.empty() ? "none" : text;
 }
@@ -72,8 +74,9 @@ std::string apps_text(const json& apps) {
 std::string mounts_text(const json& mounts) {
   std::string text;
   for (const json& mount : mounts) {
-    text += fmt::format("{}{} on {}{}", text.empty() ? "" : ", ", text_member(mount, "name", "?"),
-                        text_member(mount, "type", "an unknown mount"), flag_in(mount, "network") ? " (network)" : "");
+    text += fmt::format("{}{} on {}{}", text.empty() ? "" : ", ", document::string_in(mount, "name", "?"),
+                        document::string_in(mount, "type", "an unknown mount"),
+                        document::flag_in(mount, "network") ? " (network)" : "");
   }
   return text.empty() ? "none" : text;
 }
@@ -107,14 +110,14 @@ std::string text_of(const LogField& field, const json& facts) {
   const json& value = value_of(field, facts);
   if (value.is_null() || value == "") return "-";
   if (field.kind == FieldKind::kBytes && value.is_number()) {
-    return human_bytes(static_cast<std::uint64_t>(std::max(0.0, value.get<double>())));
+    return base::human_bytes(static_cast<std::uint64_t>(std::max(0.0, value.get<double>())));
   }
   if (field.kind == FieldKind::kFlag && value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (field.kind == FieldKind::kShare && value.is_number()) return fmt::format("{:.0f}%", 100 * value.get<double>());
-  if (field.kind == FieldKind::kSeconds && value.is_number()) return human_seconds(value.get<double>());
+  if (field.kind == FieldKind::kSeconds && value.is_number()) return base::human_seconds(value.get<double>());
   if (field.kind == FieldKind::kApps && value.is_array()) return apps_text(value);
   if (field.kind == FieldKind::kMounts && value.is_array()) return mounts_text(value);
-  return plain_text(value);
+  return base::unquoted_json(value);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::logbook

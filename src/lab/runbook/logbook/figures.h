@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/logbook.h"
+#include "lab/runbook/logbook/logbook.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::logbook {
 
 enum class FigureKind { kRate, kSeconds, kBytes, kOther };
 
@@ -30,4 +30,4 @@ std::string figure_text(FigureKind kind, double value);
 std::string_view kind_text(FigureKind kind);
 FigureKind kind_from(std::string_view text);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::logbook

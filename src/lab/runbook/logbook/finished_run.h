@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/logbook.h"
+#include "lab/runbook/logbook/logbook.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::logbook {
 
 struct FinishedRun {
   std::int64_t id = 0;  // in the logbook; 0: of a file
@@ -37,4 +37,4 @@ std::vector<FinishedRun> finished_in(const std::filesystem::path& file);
 // aside, in the same folder where both have one.
 bool same_command(const FinishedRun& one, const FinishedRun& other, const std::string& batch_argument);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::logbook

@@ -1,4 +1,4 @@
-#include "lab/runbook/logbook.h"
+#include "lab/runbook/logbook/logbook.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -10,9 +10,9 @@
 #include <ctime>
 #include <stdexcept>
 
-#include "lab/json_text.h"
+#include "lab/base/json_text.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::logbook {
 namespace {
 
 namespace fs = std::filesystem;
@@ -70,7 +70,7 @@ std::string variable_or_empty(const char* name) {
 }
 
 json parsed(const std::string& text) {
-  json value = json_of(text);
+  json value = base::json_of(text);
   return value.is_discarded() ? json() : value;
 }
 
@@ -100,7 +100,7 @@ LoggedRun run_in(const Statement& row) {
   run.verb = row.text(1);
   run.key = row.text(2);
   run.state = state_from(row.text(3));
-  run.verdict = verdict_from(row.text(4));
+  run.verdict = document::verdict_from(row.text(4));
   run.started = row.text(5);
   run.ended = row.text(6);
   for (const json& word : parsed(row.text(7))) {
@@ -166,9 +166,9 @@ std::int64_t Logbook::begin(std::string_view verb, std::string_view key, const s
       .bind(verb)
       .bind(key)
       .bind(state_text(RunState::kRunning))
-      .bind(verdict_text(Verdict::kUnknown))
+      .bind(document::verdict_text(document::Verdict::kUnknown))
       .bind(utc_now())
-      .bind(json_line(json(command)))
+      .bind(base::json_line(json(command)))
       .bind(fs::current_path(error).string())
       .bind(std::int64_t{::getpid()})
       .run();
@@ -198,7 +198,7 @@ void Logbook::put_part(std::int64_t run, std::string_view name, const json& resu
       .bind(run)
       .bind(name)
       .bind(utc_now())
-      .bind(json_line(result))
+      .bind(base::json_line(result))
       .run();
 }
 
@@ -214,7 +214,7 @@ void Logbook::put_sample(std::int64_t run, const json& sample) {
   database_.prepare("INSERT INTO samples (run, at, sample) VALUES (?,?,?)")
       .bind(run)
       .bind(utc_now())
-      .bind(json_line(sample))
+      .bind(base::json_line(sample))
       .run();
 }
 
@@ -241,7 +241,7 @@ void Logbook::put_facts(std::int64_t run, const json& facts) {
   }
   if (!merged.is_object()) merged = json::object();
   merged.update(facts);
-  database_.prepare("UPDATE runs SET facts = ? WHERE id = ?").bind(json_line(merged)).bind(run).run();
+  database_.prepare("UPDATE runs SET facts = ? WHERE id = ?").bind(base::json_line(merged)).bind(run).run();
   transaction.commit();
 }
 
@@ -252,12 +252,12 @@ void Logbook::interrupt(std::int64_t run) {
       .run();
 }
 
-void Logbook::finish(std::int64_t run, Verdict verdict, const json& document) {
+void Logbook::finish(std::int64_t run, document::Verdict verdict, const json& document) {
   database_.prepare("UPDATE runs SET state = ?, verdict = ?, ended = ?, document = ?, pid = 0 WHERE id = ?")
       .bind(state_text(RunState::kDone))
-      .bind(verdict_text(verdict))
+      .bind(document::verdict_text(verdict))
       .bind(utc_now())
-      .bind(json_line(document))
+      .bind(base::json_line(document))
       .bind(run)
       .run();
 }
@@ -314,7 +314,7 @@ json to_json(const LoggedRun& run) {
   return {{"id", run.id},
           {"verb", run.verb},
           {"state", state_text(run.state)},
-          {"verdict", verdict_text(run.verdict)},
+          {"verdict", document::verdict_text(run.verdict)},
           {"started", run.started},
           {"ended", run.ended},
           {"command", run.command},
@@ -332,4 +332,4 @@ std::string utc_now() {
   return text.data();
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::logbook

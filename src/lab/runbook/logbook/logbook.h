@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "lab/runbook/sqlite.h"
-#include "lab/runbook/verdict.h"
+#include "lab/runbook/document/verdict.h"
+#include "lab/runbook/logbook/sqlite.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::logbook {
 
 enum class RunState { kRunning, kInterrupted, kDone };
 
@@ -27,7 +27,7 @@ struct LoggedRun {
   std::string verb;
   std::string key;  // of the command with its settings
   RunState state = RunState::kRunning;
-  Verdict verdict = Verdict::kUnknown;
+  document::Verdict verdict = document::Verdict::kUnknown;
   std::string started;  // UTC, "2026-11-17T02:20:48Z"
   std::string ended;    // empty while it is unfinished
   std::vector<std::string> command;
@@ -75,7 +75,7 @@ class Logbook {
   void put_facts(std::int64_t run, const nlohmann::json& facts);
 
   void interrupt(std::int64_t run);
-  void finish(std::int64_t run, Verdict verdict, const nlohmann::json& document);
+  void finish(std::int64_t run, document::Verdict verdict, const nlohmann::json& document);
 
   // Newest first; `verb` empty: of all.
   std::vector<LoggedRun> runs(std::string_view verb = {}, std::int64_t limit = 50);
@@ -97,4 +97,4 @@ nlohmann::json to_json(const LoggedRun& run);
 // Now, as the logbook writes times.
 std::string utc_now();
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::logbook

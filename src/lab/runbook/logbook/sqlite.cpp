@@ -1,4 +1,4 @@
-#include "lab/runbook/sqlite.h"
+#include "lab/runbook/logbook/sqlite.h"
 
 #include <sqlite3.h>
 
@@ -7,7 +7,7 @@
 #include <exception>
 #include <thread>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::logbook {
 namespace {
 
 // How long a writer waits for another one. Transactions here are single rows.
@@ -53,11 +53,6 @@ Statement& Statement::bind(std::int64_t number) {
 
 Statement& Statement::bind(double number) {
   if (sqlite3_bind_double(statement_.get(), ++bound_, number) != SQLITE_OK) fail(database_);
-  return *this;
-}
-
-Statement& Statement::bind_null() {
-  if (sqlite3_bind_null(statement_.get(), ++bound_) != SQLITE_OK) fail(database_);
   return *this;
 }
 
@@ -124,4 +119,4 @@ void Transaction::commit() {
   open_ = false;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::logbook

@@ -13,7 +13,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::logbook {
 
 // What SQLite says, with the file's name before it and, where the system said why, with that behind it.
 class DatabaseError : public std::runtime_error {
@@ -34,7 +34,6 @@ class Statement {
   Statement& bind(std::string_view text);
   Statement& bind(std::int64_t number);
   Statement& bind(double number);
-  Statement& bind_null();
 
   // Whether there is a row; runs the statement where it has none to give. Throws DatabaseError.
   bool step();
@@ -89,4 +88,4 @@ class Transaction {
   bool open_ = true;
 };
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::logbook

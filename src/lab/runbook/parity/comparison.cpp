@@ -1,4 +1,4 @@
-#include "lab/runbook/parity_comparison.h"
+#include "lab/runbook/parity/comparison.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::parity {
 namespace {
 
 using nlohmann::json;
@@ -23,8 +23,8 @@ json finite_json(double value) { return std::isfinite(value) ? json(value) : jso
 
 std::string short_number(double value) { return fmt::format("{:.3g}", value); }
 
-const RecordedValue* find(const KeptRun& run, const RecordedValue& like) {
-  const auto found = std::ranges::find_if(run.values, [&like](const RecordedValue& value) {
+const trial::RecordedValue* find(const KeptRun& run, const trial::RecordedValue& like) {
+  const auto found = std::ranges::find_if(run.values, [&like](const trial::RecordedValue& value) {
     return value.what == like.what && value.name == like.name && value.step == like.step;
   });
   return found != run.values.end() ? &*found : nullptr;
@@ -39,9 +39,9 @@ class Tensors {
   // From the first dropout on that differs, or from the beginning, rows are random.
   void compare(bool random) {
     random_ = random;
-    for (const RecordedValue& value : reference_.values) {
+    for (const trial::RecordedValue& value : reference_.values) {
       if (value.what != what_) continue;
-      const RecordedValue* const twin = find(other_, value);
+      const trial::RecordedValue* const twin = find(other_, value);
       if (twin == nullptr) {
         findings_.push_back(fmt::format("{} {} ({}) is on {} only", what_, value.name, value.kind, reference_.device));
       } else if (value.shape != twin->shape) {
@@ -51,7 +51,7 @@ class Tensors {
         compare(value, *twin);
       }
     }
-    for (const RecordedValue& value : other_.values) {
+    for (const trial::RecordedValue& value : other_.values) {
       if (value.what == what_ && find(reference_, value) == nullptr) {
         findings_.push_back(fmt::format("{} {} ({}) is on {} only", what_, value.name, value.kind, other_.device));
       }
@@ -64,7 +64,7 @@ class Tensors {
   const std::string& random_from() const { return random_from_; }
 
  private:
-  void compare(const RecordedValue& value, const RecordedValue& twin) {
+  void compare(const trial::RecordedValue& value, const trial::RecordedValue& twin) {
     const auto kind = element_kind(value.kept);
     const auto twin_kind = element_kind(twin.kept);
     if (!kind || !twin_kind) return;
@@ -136,12 +136,12 @@ class Tensors {
 // Those of a step that accumulates are added up.
 struct StepLoss {
   double sum = 0;
-  std::vector<RecordedLoss> parts;
+  std::vector<trial::RecordedLoss> parts;
 };
 
 std::map<std::uint64_t, StepLoss> losses_of(const KeptRun& run) {
   std::map<std::uint64_t, StepLoss> steps;
-  for (const RecordedLoss& loss : run.losses) {
+  for (const trial::RecordedLoss& loss : run.losses) {
     StepLoss& step = steps[loss.step];
     step.sum += loss.value;
     step.parts.push_back(loss);
@@ -241,7 +241,7 @@ Policy policy_of(const KeptRun& run) {
       if (dtype != module.end() && dtype->is_string()) policy[kind][field].insert(dtype->get<std::string>());
     }
   }
-  for (const RecordedValue& value : run.values) {
+  for (const trial::RecordedValue& value : run.values) {
     if (value.what == "layer") {
       policy[value.kind]["output"].insert(value.dtype);
       continue;
@@ -305,4 +305,4 @@ json dtype_policy(const std::vector<KeptRun>& runs) {
   return rows;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::parity

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "lab/runbook/parity_values.h"
-#include "lab/runbook/ulps.h"
+#include "lab/runbook/parity/ulps.h"
+#include "lab/runbook/parity/values.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::parity {
 
 struct ParityLimits {
   // Of a tensor's largest element. A dtype of little precision is given eight of its own steps where that is more.
@@ -28,4 +28,4 @@ nlohmann::json compare_runs(const KeptRun& reference, const KeptRun& other, cons
 // the texts name them.
 nlohmann::json dtype_policy(const std::vector<KeptRun>& runs);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::parity

@@ -1,4 +1,4 @@
-#include "lab/runbook/genuine_check.h"
+#include "lab/runbook/parity/genuine_check.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <set>
 #include <system_error>
 
-#include "lab/child.h"
-#include "lab/json_text.h"
-#include "lab/runbook/session.h"
+#include "lab/base/json_text.h"
+#include "lab/host/child.h"
+#include "lab/runbook/trial/session.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::parity {
 namespace {
 
 namespace fs = std::filesystem;
@@ -34,7 +34,7 @@ std::string library_in(const std::string& folder) {
 json slices_of(const KeptRun& run) {
   json slices = json::array();
   std::uint64_t left = kMostElements;
-  for (const RecordedValue& value : run.values) {
+  for (const trial::RecordedValue& value : run.values) {
     if (value.what != "layer" || value.kept != "float32") continue;
     const std::uint64_t count = std::min(left, value.count);
     if (count == 0) break;
@@ -48,12 +48,12 @@ json with_note(const std::string& note) { return {{"rows", json::array()}, {"not
 
 }  // namespace
 
-json operators_in(const std::vector<TraceFile>& traces) {
+json operators_in(const std::vector<trace::TraceFile>& traces) {
   std::set<std::string> names;
-  for (const TraceFile& trace : traces) {
-    for (const TraceTally& tally : trace.tallies) {
+  for (const trace::TraceFile& trace : traces) {
+    for (const trace::TraceTally& tally : trace.tallies) {
       // What ran on the device; the host's own calls, such as those of a loader, are of another kind.
-      if (tally.kind == gpu::TraceKind::kOperator && tally.name.starts_with("aten::")) names.insert(tally.name);
+      if (tally.kind == gpu::trace::TraceKind::kOperator && tally.name.starts_with("aten::")) names.insert(tally.name);
     }
   }
   return names;
@@ -73,16 +73,16 @@ json check_genuine_kernels(const std::string& folder, const std::vector<std::str
   if (python.empty() || slices.empty()) {
     return with_note("Apple's own kernels were not run: the script has no layer of float32, or no Python starts it.");
   }
-  ChildCommand command{python, {{"ANYMPS", "1"}}};
+  host::ChildCommand command{python, {{"ANYMPS", "1"}}};
   const json asked = {
       {"library", library}, {"operators", operators}, {"values", run.values_path.string()}, {"slices", slices}};
   command.words.insert(command.words.end(), {"-m", "anymps._lab.genuine", asked.dump()});
-  const ChildResult result = run_child(command, ChildOutput::kCapture);
-  if (result.interrupted) throw Interrupted();
+  const host::ChildResult result = host::run_child(command, host::ChildOutput::kCapture);
+  if (result.interrupted) throw host::Interrupted();
   const std::size_t end = result.output.find_last_not_of('\n');
   const std::size_t line = result.output.find_last_of('\n', end);
   const json rows =
-      end == std::string::npos || line == std::string::npos ? json() : json_of(result.output.substr(line + 1));
+      end == std::string::npos || line == std::string::npos ? json() : base::json_of(result.output.substr(line + 1));
   if (result.status() != 0 || !rows.is_array()) {
     return with_note(fmt::format("Apple's own kernels could not be run: the child ended with status {}.",
                                  result.start_error.empty() ? std::to_string(result.status()) : result.start_error));
@@ -91,4 +91,4 @@ json check_genuine_kernels(const std::string& folder, const std::vector<std::str
   return {{"rows", rows}, {"notes", json::array()}};
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::parity

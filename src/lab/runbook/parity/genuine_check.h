@@ -6,17 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/parity_values.h"
-#include "lab/trace_reader.h"
+#include "lab/runbook/parity/values.h"
+#include "lab/trace/reader.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::parity {
 
 // The names of the operators that were called, each once; they are in the traces where ANYMPS_TRACE_CALLS=1.
-nlohmann::json operators_in(const std::vector<TraceFile>& traces);
+nlohmann::json operators_in(const std::vector<trace::TraceFile>& traces);
 
 // "rows" ("operator", "kernel", "elements", "max_ulps", "max_relative", "not_finite") and "notes", sentences that say
 // why there are none. `folder` holds the libraries, or is empty; `python` are the words that start the user's.
 nlohmann::json check_genuine_kernels(const std::string& folder, const std::vector<std::string>& python,
                                      const nlohmann::json& operators, const KeptRun& run);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::parity

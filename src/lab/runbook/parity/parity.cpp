@@ -1,4 +1,4 @@
-#include "lab/runbook/parity.h"
+#include "lab/runbook/parity/parity.h"
 
 #include <fmt/format.h>
 
@@ -8,14 +8,14 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "gpu/whole_file.h"
-#include "lab/child.h"
-#include "lab/machine.h"
-#include "lab/runbook/genuine_check.h"
-#include "lab/runbook/parity_table.h"
-#include "lab/runbook/parity_values.h"
+#include "gpu/support/whole_file.h"
+#include "lab/host/child.h"
+#include "lab/host/machine.h"
+#include "lab/runbook/parity/genuine_check.h"
+#include "lab/runbook/parity/reviewed_table.h"
+#include "lab/runbook/parity/values.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::parity {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,14 +42,14 @@ std::vector<std::string> devices_here(const ParityOptions& options) {
   std::vector<std::string> devices = {"cpu", "mps"};
   const std::vector<std::string> python = interpreter_of(options.trial.command);
   if (python.empty()) return devices;
-  const json torch = ask_python({python, options.trial.environment}).value("torch", json::object());
+  const json torch = host::ask_python({python, options.trial.environment}).value("torch", json::object());
   if (torch.value("cuda_available", false)) devices.emplace_back("cuda");
   return devices;
 }
 
-json run_device(Session& session, const ParityOptions& options, const std::string& device, double begin, double share,
-                const fs::path& values_path) {
-  TrialSettings settings = options.trial;
+json run_device(trial::Session& session, const ParityOptions& options, const std::string& device, double begin,
+                double share, const fs::path& values_path) {
+  trial::TrialSettings settings = options.trial;
   options.device.apply(device, settings.command, settings.environment);
   if (device.starts_with("mps")) {
     // Beside a CUDA GPU the device only comes where it is asked for.
@@ -61,7 +61,7 @@ json run_device(Session& session, const ParityOptions& options, const std::strin
   // The recorder counts them behind the first step.
   if (steps > 0) spec["steps"] = steps - 1;
   session.progress().at(begin, device);
-  const Trial trial = run_trial(settings, spec, [&](std::uint64_t taken) {
+  const trial::Trial trial = trial::run_trial(settings, spec, [&](std::uint64_t taken) {
     const double done = steps > 0 ? static_cast<double>(taken) / static_cast<double>(steps) : 0;
     session.progress().at(begin + share * std::min(1.0, done), fmt::format("{}, step {}", device, taken));
   });
@@ -88,9 +88,9 @@ struct Findings {
   std::vector<std::string> bad;
   std::vector<std::string> unknown;
 
-  Verdict verdict() const {
-    if (!bad.empty()) return Verdict::kBad;
-    return unknown.empty() ? Verdict::kGood : Verdict::kUnknown;
+  document::Verdict verdict() const {
+    if (!bad.empty()) return document::Verdict::kBad;
+    return unknown.empty() ? document::Verdict::kGood : document::Verdict::kUnknown;
   }
   json all() const {
     json texts = bad;
@@ -153,7 +153,7 @@ json reviewed(const json& comparisons, const ParityOptions& options, Findings& f
   const ParityTable here = ParityTable::of(comparisons);
   json changed = json::array();
   if (options.update) {
-    gpu::write_whole(options.table, here.text());
+    gpu::support::write_whole(options.table, here.text());
   } else {
     changed = here.changes_since(ParityTable::read(options.table), options.slack);
   }
@@ -186,7 +186,7 @@ json parity_notes(const std::vector<KeptRun>& runs, const json& comparisons, con
   return notes;
 }
 
-void log_facts(Session& session, const std::vector<KeptRun>& runs) {
+void log_facts(trial::Session& session, const std::vector<KeptRun>& runs) {
   json facts = runs.front().facts;
   std::string devices;
   for (const KeptRun& run : runs) devices += (devices.empty() ? "" : ", ") + run.device;
@@ -214,7 +214,7 @@ json to_json(const ParityOptions& options) {
           {"genuine", options.genuine}};
 }
 
-json parity(Session& session, const ParityOptions& options) {
+json parity(trial::Session& session, const ParityOptions& options) {
   // Found out before the training, not after.
   if (!options.table.empty() && !options.update) ParityTable::read(options.table);
   const std::vector<std::string> devices = options.devices.empty()
@@ -274,4 +274,4 @@ json parity(Session& session, const ParityOptions& options) {
   return finished;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::parity

@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/command_setting.h"
-#include "lab/runbook/parity_comparison.h"
-#include "lab/runbook/session.h"
-#include "lab/runbook/trial.h"
+#include "lab/runbook/parity/comparison.h"
+#include "lab/runbook/trial/command_setting.h"
+#include "lab/runbook/trial/session.h"
+#include "lab/runbook/trial/trial.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::parity {
 
 struct ParityOptions {
-  TrialSettings trial;               // the command as the user has it, whichever device that names
-  CommandSetting device;             // that says where to run
+  trial::TrialSettings trial;        // the command as the user has it, whichever device that names
+  trial::CommandSetting device;      // that says where to run
   std::vector<std::string> devices;  // the reference first; none: cpu, mps, and cuda where there is one
   std::int64_t seed = 0;
   std::optional<std::uint64_t> steps;  // none: as many as the drift needs, or all where a metric is asked for
@@ -38,6 +38,6 @@ nlohmann::json to_json(const ParityOptions& options);
 //
 // Good: all devices ran, and nothing differs beyond the limits. Bad: something does, or a device did not run that the
 // reference ran on. Unknown: the reference did not run, or a device was not used.
-nlohmann::json parity(Session& session, const ParityOptions& options);
+nlohmann::json parity(trial::Session& session, const ParityOptions& options);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::parity

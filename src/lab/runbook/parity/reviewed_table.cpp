@@ -1,4 +1,4 @@
-#include "lab/runbook/parity_table.h"
+#include "lab/runbook/parity/reviewed_table.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <set>
 #include <stdexcept>
 
-#include "gpu/whole_number.h"
+#include "gpu/support/whole_number.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::parity {
 namespace {
 
 using nlohmann::json;
@@ -72,7 +72,7 @@ ParityTable ParityTable::read(const std::filesystem::path& path) {
     if (cells.size() != kColumns) refuse(number);
     Row row{cells[3], cells[4], std::nullopt, 0};
     if (cells[5] != kNoUlps) {
-      row.max_ulps = gpu::whole_number(cells[5]);
+      row.max_ulps = gpu::support::whole_number(cells[5]);
       if (!row.max_ulps) refuse(number);
     }
     char* end = nullptr;
@@ -127,4 +127,4 @@ std::vector<std::string> ParityTable::changes_since(const ParityTable& reviewed,
   return changes;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::parity

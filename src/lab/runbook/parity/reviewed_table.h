@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::parity {
 
 class ParityTable {
  public:
@@ -39,4 +39,4 @@ class ParityTable {
   std::map<Key, Row> rows_;
 };
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::parity

@@ -1,4 +1,4 @@
-#include "lab/runbook/parity_screen.h"
+#include "lab/runbook/parity/screen.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <tuple>
 #include <vector>
 
-#include "lab/text_wrap.h"
+#include "lab/base/text_wrap.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::parity {
 namespace {
 
 using nlohmann::json;
@@ -25,7 +25,7 @@ std::string number_or_dash(const json& value, const char* format = "{:.3g}") {
 
 class ParityScreen {
  public:
-  ParityScreen(const json& document, const Terminal& terminal)
+  ParityScreen(const json& document, const base::Terminal& terminal)
       : document_(document), terminal_(terminal), width_(std::clamp<std::size_t>(terminal.width, 40, kWidestParity)) {}
 
   std::string draw() {
@@ -35,7 +35,7 @@ class ParityScreen {
     draw_table();
     draw_genuine();
     for (const json& note : document_.at("notes"))
-      text_ += "note: " + wrapped(note.get<std::string>(), width_, "      ");
+      text_ += "note: " + base::wrapped(note.get<std::string>(), width_, "      ");
     draw_verdict();
     return std::move(text_);
   }
@@ -92,7 +92,7 @@ class ParityScreen {
       const bool over = row->at("over").get<bool>();
       auto name = row->at("name").get<std::string>();
       if (is_layers) name += " (" + row->at("kind").get<std::string>() + ")";
-      std::string line = fmt::format("  {:<{}} {:<9} {:>10} {:>9} {:>9}", keep_end(name, name_width), name_width,
+      std::string line = fmt::format("  {:<{}} {:<9} {:>10} {:>9} {:>9}", base::keep_end(name, name_width), name_width,
                                      row->at("dtype").get<std::string>(), number_or_dash(row->at("max_ulps"), "{:.0f}"),
                                      number_or_dash(row->at("max_relative"), "{:.2g}"),
                                      number_or_dash(row->at("max_absolute"), "{:.2g}"));
@@ -126,7 +126,7 @@ class ParityScreen {
     if (rows.empty()) return;
     heading("dtypes by kind of layer");
     std::size_t widest = 4;
-    for (const json& row : rows) widest = std::max(widest, length_of(row.at("kind").get<std::string>()));
+    for (const json& row : rows) widest = std::max(widest, base::length_of(row.at("kind").get<std::string>()));
     text_ +=
         fmt::format("  {:<{}} {:<12} {:<12} {:<12} {}\n", "kind", widest, "weight", "output", "statistics", "gradient");
     for (const json& row : rows) {
@@ -164,7 +164,7 @@ class ParityScreen {
       text_ += fmt::format("All is as reviewed in {}.\n\n", path);
     } else {
       heading(fmt::format("changed since {} was reviewed", path));
-      for (const json& change : changed) text_ += "  " + wrapped(change.get<std::string>(), width_, "    ");
+      for (const json& change : changed) text_ += "  " + base::wrapped(change.get<std::string>(), width_, "    ");
       text_ += "\n";
     }
   }
@@ -186,7 +186,7 @@ class ParityScreen {
     const auto verdict = document_.at("verdict").get<std::string>();
     if (const auto output = document_.find("output"); output != document_.end()) draw_output(*output);
     for (const json& finding : document_.at("findings"))
-      text_ += "- " + wrapped(finding.get<std::string>(), width_, "  ");
+      text_ += "- " + base::wrapped(finding.get<std::string>(), width_, "  ");
     const char* colour = verdict == "good" ? "32" : verdict == "bad" ? "31" : "33";
     const char* said = verdict == "good"  ? "the devices agree within the limits"
                        : verdict == "bad" ? "the devices do not agree"
@@ -196,15 +196,15 @@ class ParityScreen {
   }
 
   const json& document_;
-  const Terminal& terminal_;
+  const base::Terminal& terminal_;
   std::size_t width_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string parity_screen(const json& document, const Terminal& terminal) {
+std::string parity_screen(const json& document, const base::Terminal& terminal) {
   return ParityScreen(document, terminal).draw();
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::parity

@@ -1,4 +1,4 @@
-#include "lab/runbook/ulps.h"
+#include "lab/runbook/parity/ulps.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::parity {
 namespace {
 
 template <typename Word>
@@ -184,4 +184,4 @@ Difference difference_between(const Elements& left, const Elements& right) {
   return difference;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::parity

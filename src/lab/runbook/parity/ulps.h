@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::parity {
 
 enum class ElementKind { kFloat16, kBFloat16, kFloat32, kFloat64, kInteger };
 
@@ -50,4 +50,4 @@ Difference difference_between(const Elements& left, const Elements& right);
 // |a - b| over the larger; 0 for equal ones.
 double relative_difference(double left, double right);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::parity

@@ -1,4 +1,4 @@
-#include "lab/runbook/parity_values.h"
+#include "lab/runbook/parity/values.h"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,10 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "lab/runbook/printed_metric.h"
-#include "lab/runbook/ulps.h"
+#include "lab/runbook/parity/ulps.h"
+#include "lab/runbook/trial/printed_metric.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::parity {
 namespace {
 
 namespace fs = std::filesystem;
@@ -26,14 +26,14 @@ double exact_number(const json& value) {
   return value.is_number() ? value.get<double>() : std::strtod(value.get<std::string>().c_str(), nullptr);
 }
 
-json value_json(const RecordedValue& value) {
+json value_json(const trial::RecordedValue& value) {
   return {{"what", value.what},   {"name", value.name},     {"kind", value.kind},
           {"step", value.step},   {"dtype", value.dtype},   {"kept", value.kept},
           {"count", value.count}, {"offset", value.offset}, {"shape", value.shape}};
 }
 
-RecordedValue recorded_value(const json& row) {
-  RecordedValue value;
+trial::RecordedValue recorded_value(const json& row) {
+  trial::RecordedValue value;
   row.at("what").get_to(value.what);
   row.at("name").get_to(value.name);
   row.at("kind").get_to(value.kind);
@@ -47,18 +47,18 @@ RecordedValue recorded_value(const json& row) {
 }
 
 // Two models of one script may have layers of the same name.
-void tell_apart(std::vector<RecordedValue>& values) {
+void tell_apart(std::vector<trial::RecordedValue>& values) {
   std::map<std::pair<std::string, std::string>, int> seen;
-  for (RecordedValue& value : values) {
+  for (trial::RecordedValue& value : values) {
     const int number = ++seen[{value.what, value.name}];
     if (number > 1) value.name += fmt::format(" (model {})", number);
   }
 }
 
-json printed_metric(const Trial& trial, const std::string& name) {
+json printed_metric(const trial::Trial& trial, const std::string& name) {
   if (name.empty() || !trial.folder) return {};
   std::ifstream printed(trial.folder->path() / "output.txt");
-  const auto value = last_metric(printed, name);
+  const auto value = trial::last_metric(printed, name);
   return value ? exact_json(*value) : json();
 }
 
@@ -82,7 +82,7 @@ void ParityFolder::remove() const {
   fs::remove(path_.parent_path(), error);  // where no other run has files in it
 }
 
-std::vector<std::byte> KeptRun::read(const RecordedValue& value) const {
+std::vector<std::byte> KeptRun::read(const trial::RecordedValue& value) const {
   const auto kind = element_kind(value.kept);
   if (!kind) return {};
   std::ifstream file(values_path, std::ios::binary | std::ios::ate);
@@ -95,18 +95,19 @@ std::vector<std::byte> KeptRun::read(const RecordedValue& value) const {
   return bytes;
 }
 
-json keep_run(const Trial& trial, const std::string& device, const std::string& metric, const fs::path& values_path) {
-  json part = {{"device", device}, {"outcome", outcome_text(trial.outcome)}};
-  if (trial.outcome != Outcome::kRan) part["failure"] = failure_json(trial);
+json keep_run(const trial::Trial& trial, const std::string& device, const std::string& metric,
+              const fs::path& values_path) {
+  json part = {{"device", device}, {"outcome", trial::outcome_text(trial.outcome)}};
+  if (trial.outcome != trial::Outcome::kRan) part["failure"] = trial::failure_json(trial);
   part["metric"] = printed_metric(trial, metric);
-  const RecordedProcess* process = trial.main();
+  const trial::RecordedProcess* process = trial.main();
   if (process == nullptr) return part;
-  part["facts"] = facts_of(*process);
+  part["facts"] = trial::facts_of(*process);
   part["steps"] = process->steps.size();
   part["values"] = json::array();
-  for (const RecordedValue& value : process->values) part["values"].push_back(value_json(value));
+  for (const trial::RecordedValue& value : process->values) part["values"].push_back(value_json(value));
   part["losses"] = json::array();
-  for (const RecordedLoss& loss : process->losses) {
+  for (const trial::RecordedLoss& loss : process->losses) {
     part["losses"].push_back({{"step", loss.step}, {"value", exact_json(loss.value)}, {"dtype", loss.dtype}});
   }
   part["modules"] = process->modules;
@@ -152,4 +153,4 @@ KeptRun kept_run(const json& part, const fs::path& values_path) {
   return run;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::parity

@@ -1,13 +1,13 @@
-#include "lab/runbook/plateau_run.h"
+#include "lab/runbook/plateau/measure.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "lab/counted.h"
-#include "lab/runbook/plateau.h"
+#include "lab/base/counted.h"
+#include "lab/runbook/plateau/plateau.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::plateau {
 namespace {
 
 using nlohmann::json;
@@ -26,13 +26,13 @@ json spec_for(const PlateauSettings& plateau, std::uint64_t epochs, bool sites) 
 }
 
 // The document without its sites; "verdict" in it is for the part alone.
-json measured_curve(Session& session, const TrialSettings& settings, const PlateauSettings& plateau,
-                    const TrialProgress& progress) {
-  const Trial trial = run_trial(settings, spec_for(plateau, plateau.epochs, false), progress);
-  const RecordedProcess* main = trial.main();
-  const std::vector<RecordedEpoch> epochs = main != nullptr ? main->epochs : std::vector<RecordedEpoch>();
+json measured_curve(trial::Session& session, const trial::TrialSettings& settings, const PlateauSettings& plateau,
+                    const trial::TrialProgress& progress) {
+  const trial::Trial trial = trial::run_trial(settings, spec_for(plateau, plateau.epochs, false), progress);
+  const trial::RecordedProcess* main = trial.main();
+  const std::vector<trial::RecordedEpoch> epochs = main != nullptr ? main->epochs : std::vector<trial::RecordedEpoch>();
   if (main != nullptr) {
-    json facts = facts_of(*main);
+    json facts = trial::facts_of(*main);
     facts["peak_bytes"] = trial.peak_bytes();
     facts["epoch_window"] = fmt::format("epochs 1 to {}", epochs.size());
     session.put_facts(facts);
@@ -40,11 +40,11 @@ json measured_curve(Session& session, const TrialSettings& settings, const Plate
   Plateau judged = judge_plateau(epochs, plateau.epochs, plateau.threshold);
   json document = plateau_json(judged, epochs, plateau.threshold);
   document["simulated"] = main != nullptr && main->begin.value("simulated", false);
-  if (trial.outcome != Outcome::kRan) {
-    document["failure"] = failure_json(trial);
-    judged.verdict = Verdict::kBad;
+  if (trial.outcome != trial::Outcome::kRan) {
+    document["failure"] = trial::failure_json(trial);
+    judged.verdict = document::Verdict::kBad;
   }
-  document["verdict"] = verdict_text(judged.verdict);
+  document["verdict"] = document::verdict_text(judged.verdict);
   document["steps"] = main != nullptr ? main->steps.size() : 0;
   return document;
 }
@@ -52,15 +52,15 @@ json measured_curve(Session& session, const TrialSettings& settings, const Plate
 // So many steps to an epoch that a script which tells of none has as many epochs as were asked for; 0 where it takes
 // too few steps, or the user has said it.
 std::uint64_t steps_to_divide_by(const json& document, const PlateauSettings& plateau) {
-  const bool is_open = document.value("verdict", "") == verdict_text(Verdict::kUnknown);
+  const bool is_open = document.value("verdict", "") == document::verdict_text(document::Verdict::kUnknown);
   const auto steps = document.value("steps", std::uint64_t{0});
   if (!is_open || plateau.epoch_steps > 0 || document.contains("failure") || steps < kFewestSteps) return 0;
   return std::max<std::uint64_t>(1, steps / std::max<std::uint64_t>(1, plateau.epochs));
 }
 
-json sites(const TrialSettings& settings, const PlateauSettings& plateau, const TrialProgress& progress) {
+json sites(const trial::TrialSettings& settings, const PlateauSettings& plateau, const trial::TrialProgress& progress) {
   const std::uint64_t epochs = std::min(plateau.epochs, kSiteEpochs);
-  const Trial trial = run_trial(settings, spec_for(plateau, epochs, true), progress);
+  const trial::Trial trial = trial::run_trial(settings, spec_for(plateau, epochs, true), progress);
   auto rows = json::array();
   if (trial.main() == nullptr) return rows;
   for (const GrowingSite& site : growing_sites(trial.main()->sites)) {
@@ -75,8 +75,8 @@ json sites(const TrialSettings& settings, const PlateauSettings& plateau, const 
 
 }  // namespace
 
-PlateauResult run_plateau(Session& session, const TrialSettings& settings, const PlateauSettings& plateau, double from,
-                          double to) {
+PlateauResult run_plateau(trial::Session& session, const trial::TrialSettings& settings, const PlateauSettings& plateau,
+                          double from, double to) {
   const double half = (to - from) / 2;
   // The number of steps is not known before the end: the bar nears it without reaching it.
   const auto shown = [&](double begin, const char* what) {
@@ -99,14 +99,14 @@ PlateauResult run_plateau(Session& session, const TrialSettings& settings, const
     result.document["notes"].push_back(
         fmt::format("the script told of {}, so its {} steps were divided into epochs of {}; --epoch-steps sets another "
                     "number",
-                    told == 0 ? "no epochs" : counted(told, "epoch"), steps, each));
+                    told == 0 ? "no epochs" : base::counted(told, "epoch"), steps, each));
   }
-  result.verdict = verdict_from(result.document.value("verdict", ""));
-  if (result.verdict == Verdict::kBad && plateau.sites && !result.document.contains("failure")) {
+  result.verdict = document::verdict_from(result.document.value("verdict", ""));
+  if (result.verdict == document::Verdict::kBad && plateau.sites && !result.document.contains("failure")) {
     result.document["sites"] =
         session.part("sites", [&] { return sites(settings, divided, shown(from + half, "lines that keep tensors")); });
   }
   return result;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::plateau

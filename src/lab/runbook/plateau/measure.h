@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "lab/runbook/session.h"
-#include "lab/runbook/trial.h"
-#include "lab/runbook/verdict.h"
+#include "lab/runbook/document/verdict.h"
+#include "lab/runbook/trial/session.h"
+#include "lab/runbook/trial/trial.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::plateau {
 
 struct PlateauSettings {
   std::uint64_t epochs = 10;
@@ -20,12 +20,12 @@ struct PlateauSettings {
 };
 
 struct PlateauResult {
-  Verdict verdict = Verdict::kUnknown;
+  document::Verdict verdict = document::Verdict::kUnknown;
   nlohmann::json document;
 };
 
 // Shows its progress from share `from` to `to` of the command's whole.
-PlateauResult run_plateau(Session& session, const TrialSettings& settings, const PlateauSettings& plateau, double from,
-                          double to);
+PlateauResult run_plateau(trial::Session& session, const trial::TrialSettings& settings, const PlateauSettings& plateau,
+                          double from, double to);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::plateau

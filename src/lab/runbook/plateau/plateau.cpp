@@ -1,4 +1,4 @@
-#include "lab/runbook/plateau.h"
+#include "lab/runbook/plateau/plateau.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <cmath>
 #include <map>
 
-#include "lab/counted.h"
-#include "lab/straight_line.h"
-#include "lab/summary_screen.h"
+#include "lab/base/counted.h"
+#include "lab/base/least_squares.h"
+#include "lab/base/units.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::plateau {
 namespace {
 
 using nlohmann::json;
@@ -26,16 +26,16 @@ double t_quantile(std::size_t freedom) {
   return freedom <= kTable.size() ? kTable[freedom - 1] : 1.96 + 2.5 / static_cast<double>(freedom);
 }
 
-std::vector<double> measured(const std::vector<RecordedEpoch>& epochs, bool tensors) {
+std::vector<double> measured(const std::vector<trial::RecordedEpoch>& epochs, bool tensors) {
   std::vector<double> values;
-  for (const RecordedEpoch& epoch : epochs) {
+  for (const trial::RecordedEpoch& epoch : epochs) {
     values.push_back(static_cast<double>(tensors ? epoch.flushed_bytes : epoch.resident_bytes));
   }
   return values;
 }
 
 std::string per_epoch(double bytes) {
-  return (bytes < 0 ? "-" : "") + human_bytes(static_cast<std::uint64_t>(std::abs(bytes)));
+  return (bytes < 0 ? "-" : "") + base::human_bytes(static_cast<std::uint64_t>(std::abs(bytes)));
 }
 
 // From a value to a lower one after it.
@@ -52,7 +52,7 @@ double largest_fall(const std::vector<double>& values) {
 }  // namespace
 
 Slope slope_of(std::span<const double> values) {
-  const StraightLine line = StraightLine::over_index(values);
+  const base::StraightLine line = base::StraightLine::over_index(values);
   const auto count = static_cast<double>(values.size());
   double squares = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -88,15 +88,16 @@ std::vector<GrowingSite> growing_sites(const std::vector<json>& sites) {
   return growing;
 }
 
-Plateau judge_plateau(const std::vector<RecordedEpoch>& epochs, std::uint64_t asked, double threshold) {
+Plateau judge_plateau(const std::vector<trial::RecordedEpoch>& epochs, std::uint64_t asked, double threshold) {
   Plateau plateau;
-  const bool tensors = std::ranges::any_of(epochs, [](const RecordedEpoch& epoch) { return epoch.flushed_bytes > 0; });
+  const bool tensors =
+      std::ranges::any_of(epochs, [](const trial::RecordedEpoch& epoch) { return epoch.flushed_bytes > 0; });
   plateau.measure = tensors ? "tensors" : "resident";
   if (epochs.size() < kFewest) {
     plateau.notes.push_back(
         fmt::format("only {} of the script {} seen, and {} are the fewest to judge by: have it run more, or say by "
                     "--epoch-steps how many steps count as one",
-                    counted(epochs.size(), "epoch"), epochs.size() == 1 ? "was" : "were", kFewest));
+                    base::counted(epochs.size(), "epoch"), epochs.size() == 1 ? "was" : "were", kFewest));
     return plateau;
   }
   const std::vector<double> values = measured(epochs, tensors);
@@ -106,20 +107,20 @@ Plateau judge_plateau(const std::vector<RecordedEpoch>& epochs, std::uint64_t as
   if (epochs.size() < asked) {
     plateau.rise_share = rise * static_cast<double>(asked - 1) / static_cast<double>(epochs.size() - 1);
     plateau.notes.push_back(fmt::format("the script ended after {}; their growth was carried on to {}",
-                                        counted(epochs.size(), "epoch"), asked));
+                                        base::counted(epochs.size(), "epoch"), asked));
   }
   // Two ends alone tell little of memory that goes up and down, as an allocator's does that gives out larger buffers
   // than were asked for.
   plateau.grows = plateau.slope.low > 0 || largest_fall(values) < (values.back() - values.front()) / 2;
   const bool is_beyond = plateau.rise_share > threshold;
-  plateau.verdict = is_beyond && plateau.grows ? Verdict::kBad : Verdict::kGood;
+  plateau.verdict = is_beyond && plateau.grows ? document::Verdict::kBad : document::Verdict::kGood;
   if (is_beyond && !plateau.grows) {
     plateau.notes.push_back(
         fmt::format("the last epoch ended {:.0f}% above the first, and yet it does not grow: it goes up and down, by "
                     "{} to {} an epoch",
                     100 * plateau.rise_share, per_epoch(plateau.slope.low), per_epoch(plateau.slope.high)));
   }
-  if (plateau.verdict == Verdict::kGood && plateau.slope.low > 0 && plateau.rise_share > 0.01) {
+  if (plateau.verdict == document::Verdict::kGood && plateau.slope.low > 0 && plateau.rise_share > 0.01) {
     plateau.notes.push_back(fmt::format("below the threshold, and yet it grows by {} an epoch ({} to {})",
                                         per_epoch(plateau.slope.each), per_epoch(plateau.slope.low),
                                         per_epoch(plateau.slope.high)));
@@ -132,9 +133,9 @@ Plateau judge_plateau(const std::vector<RecordedEpoch>& epochs, std::uint64_t as
   return plateau;
 }
 
-json plateau_json(const Plateau& plateau, const std::vector<RecordedEpoch>& epochs, double threshold) {
+json plateau_json(const Plateau& plateau, const std::vector<trial::RecordedEpoch>& epochs, double threshold) {
   auto rows = json::array();
-  for (const RecordedEpoch& epoch : epochs) {
+  for (const trial::RecordedEpoch& epoch : epochs) {
     rows.push_back({{"index", epoch.index},
                     {"steps", epoch.steps},
                     {"seconds", epoch.seconds},
@@ -157,4 +158,4 @@ json plateau_json(const Plateau& plateau, const std::vector<RecordedEpoch>& epoc
           {"notes", plateau.notes}};
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::plateau

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/recording.h"
-#include "lab/runbook/verdict.h"
+#include "lab/runbook/document/verdict.h"
+#include "lab/runbook/trial/recording.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::plateau {
 
 struct Slope {
   double each = 0;  // bytes an epoch, by least squares
@@ -32,7 +32,7 @@ struct GrowingSite {
 std::vector<GrowingSite> growing_sites(const std::vector<nlohmann::json>& sites);
 
 struct Plateau {
-  Verdict verdict = Verdict::kUnknown;
+  document::Verdict verdict = document::Verdict::kUnknown;
   std::string measure;  // "tensors", or "resident" where the training is on the CPU
   Slope slope;
   double rise_share = 0;  // from the first epoch to the last, carried on to as many epochs as were asked for
@@ -42,9 +42,9 @@ struct Plateau {
 
 // Bad is what grows, and rises beyond the threshold. `asked`: the epochs that the rule speaks of; a script that ended
 // before is judged by its pace.
-Plateau judge_plateau(const std::vector<RecordedEpoch>& epochs, std::uint64_t asked, double threshold);
+Plateau judge_plateau(const std::vector<trial::RecordedEpoch>& epochs, std::uint64_t asked, double threshold);
 
 // The fields of the document.
-nlohmann::json plateau_json(const Plateau& plateau, const std::vector<RecordedEpoch>& epochs, double threshold);
+nlohmann::json plateau_json(const Plateau& plateau, const std::vector<trial::RecordedEpoch>& epochs, double threshold);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::plateau

@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <functional>
 
-#include "lab/runbook/profile.h"
-#include "lab/source_site.h"
+#include "lab/runbook/profile/profile.h"
+#include "lab/trace/source_site.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::profile {
 namespace {
 
 using nlohmann::json;
 
-json facts_for_log(const Trial& trial, const json& part) {
+json facts_for_log(const trial::Trial& trial, const json& part) {
   if (trial.main() == nullptr) return json::object();
-  json facts = facts_of(*trial.main());
+  json facts = trial::facts_of(*trial.main());
   facts["peak_bytes"] = trial.peak_bytes();
   facts["epoch_window"] = part.value("epoch_window", "");
   return facts;
@@ -21,7 +21,7 @@ json facts_for_log(const Trial& trial, const json& part) {
 
 std::string share_text(double share) { return fmt::format("{:.0f}%", 100 * share); }
 
-std::string site_text(const json& row) { return SourceSite::parse(row.value("site", "")).text(); }
+std::string site_text(const json& row) { return trace::SourceSite::parse(row.value("site", "")).text(); }
 
 // The document's shares: they add up to the step. Kernels here run in the host's own time; on a Mac's device they run
 // beside it, which `modelled` accounts for.
@@ -66,9 +66,10 @@ class Judge {
       say("The script did not come through its window, so nothing below is complete.");
       found("the script " + full["failure"].value("outcome", "failed"));
     } else if (full.value("steps", 0) == 0) {
-      return {Verdict::kUnknown, with_story(std::move(document),
-                                            "No step was seen after the warm-up: the script is too short, or drives no "
-                                            "optimiser (anymps.step() marks a step).")};
+      return {document::Verdict::kUnknown,
+              with_story(std::move(document),
+                         "No step was seen after the warm-up: the script is too short, or drives no "
+                         "optimiser (anymps.step() marks a step).")};
     } else {
       tell_input(full, data, part("stages").value("stages", json::object()));
       tell_device(full, operators);
@@ -79,7 +80,7 @@ class Judge {
     if (findings_.empty()) say("Nothing stands out.");
     document["findings"] = findings_;
     document["notes"] = notes_;
-    const Verdict verdict = findings_.empty() ? Verdict::kGood : Verdict::kBad;
+    const document::Verdict verdict = findings_.empty() ? document::Verdict::kGood : document::Verdict::kBad;
     return {verdict, with_story(std::move(document), story_)};
   }
 
@@ -189,8 +190,8 @@ ProfileResult judge_profile(const json& parts, const ProfileSettings& profile) {
   return Judge(parts, profile).result();
 }
 
-ProfileResult run_profile(Session& session, const TrialSettings& settings, const ProfileSettings& profile, double from,
-                          double to) {
+ProfileResult run_profile(trial::Session& session, const trial::TrialSettings& settings, const ProfileSettings& profile,
+                          double from, double to) {
   const std::uint64_t bisected = profile.bisect_workers ? *profile.bisect_workers + 1 : 0;
   const double share = (to - from) / static_cast<double>(5 + bisected);
   double begin = from;
@@ -201,11 +202,11 @@ ProfileResult run_profile(Session& session, const TrialSettings& settings, const
     return spec;
   };
   const auto run = [&](const std::string& name, const json& wanted, bool traced,
-                       const std::function<json(const Trial&)>& read) {
+                       const std::function<json(const trial::Trial&)>& read) {
     const json result = session.part(name, [&] {
-      TrialSettings these = settings;
+      trial::TrialSettings these = settings;
       if (traced) these.environment["ANYMPS_TRACE_CALLS"] = "1";
-      const Trial trial = run_trial(these, wanted, [&](std::uint64_t done) {
+      const trial::Trial trial = trial::run_trial(these, wanted, [&](std::uint64_t done) {
         const double total = static_cast<double>(profile.warm_up + profile.steps);
         session.progress().at(begin + share * std::min(1.0, static_cast<double>(done) / total), name);
       });
@@ -217,10 +218,10 @@ ProfileResult run_profile(Session& session, const TrialSettings& settings, const
     return result;
   };
   parts["full"] = run("full", spec("window", {{"waits", true}}), false,
-                      [&](const Trial& trial) { return full_part(trial, profile); });
+                      [&](const trial::Trial& trial) { return full_part(trial, profile); });
   if (!parts["full"].contains("failure")) {
-    parts["operators"] =
-        run("operators", spec("window"), true, [&](const Trial& trial) { return operators_part(trial, profile); });
+    parts["operators"] = run("operators", spec("window"), true,
+                             [&](const trial::Trial& trial) { return operators_part(trial, profile); });
     parts["data"] = run("data", spec("data"), false, data_part);
     if (!parts["data"].contains("error")) {
       parts["stages"] =
@@ -239,4 +240,4 @@ ProfileResult run_profile(Session& session, const TrialSettings& settings, const
   return judge_profile(parts, profile);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::profile

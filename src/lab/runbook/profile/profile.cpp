@@ -1,4 +1,4 @@
-#include "lab/runbook/profile.h"
+#include "lab/runbook/profile/profile.h"
 
 #include <fmt/format.h>
 
@@ -9,21 +9,21 @@
 #include <utility>
 #include <vector>
 
-#include "lab/nanosecond.h"
-#include "lab/replayed_timeline.h"
-#include "lab/runbook/step_times.h"
+#include "lab/base/nanosecond.h"
+#include "lab/runbook/trial/step_times.h"
+#include "lab/trace/replayed_timeline.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::profile {
 namespace {
 
-using gpu::TraceKind;
+using gpu::trace::TraceKind;
 using nlohmann::json;
 
 constexpr std::size_t kOtherCalls = 3;
 constexpr std::size_t kRowsKept = 20;
 
 // Whether the window lies in the script's first epoch, behind it, or in both: the first one compiles and fills caches.
-std::string epoch_window(const RecordedProcess& process, const StepTimes& times, std::uint64_t warm_up) {
+std::string epoch_window(const trial::RecordedProcess& process, const trial::StepTimes& times, std::uint64_t warm_up) {
   const std::uint64_t first = std::max<std::uint64_t>(1, warm_up);
   const std::uint64_t last = first + times.steady_steps;
   const std::uint64_t first_epoch = process.epochs.empty() ? UINT64_MAX : process.epochs.front().steps;
@@ -32,26 +32,26 @@ std::string epoch_window(const RecordedProcess& process, const StepTimes& times,
   return fmt::format("steps {} to {}, of which {} are of the first epoch", first + 1, last, first_epoch - first);
 }
 
-Spread intervals_between(const RecordedProcess& process, std::uint64_t first, std::uint64_t last) {
+trial::Spread intervals_between(const trial::RecordedProcess& process, std::uint64_t first, std::uint64_t last) {
   std::vector<double> seconds;
   for (std::uint64_t i = std::max<std::uint64_t>(1, first); i < std::min<std::uint64_t>(last, process.steps.size());
        ++i) {
-    seconds.push_back(static_cast<double>(process.steps[i].time_ns - process.steps[i - 1].time_ns) * kNanosecond);
+    seconds.push_back(static_cast<double>(process.steps[i].time_ns - process.steps[i - 1].time_ns) * base::kNanosecond);
   }
-  return Spread::of(std::move(seconds));
+  return trial::Spread::of(std::move(seconds));
 }
 
-json seconds_or_null(const Spread& spread) { return spread.median > 0 ? json(spread.median) : json(); }
+json seconds_or_null(const trial::Spread& spread) { return spread.median > 0 ? json(spread.median) : json(); }
 
-json with_failure(const Trial& trial, json part) {
-  if (trial.outcome != Outcome::kRan) part["failure"] = failure_json(trial);
+json with_failure(const trial::Trial& trial, json part) {
+  if (trial.outcome != trial::Outcome::kRan) part["failure"] = trial::failure_json(trial);
   if (trial.main() != nullptr && !trial.main()->errors.empty()) part["error"] = trial.main()->errors.front();
   return part;
 }
 
-json waits_json(const RecordedProcess& process) {
+json waits_json(const trial::RecordedProcess& process) {
   std::vector<json> rows;
-  for (const RecordedWait& wait : process.waits) {
+  for (const trial::RecordedWait& wait : process.waits) {
     rows.push_back({{"name", wait.name}, {"site", wait.site}, {"count", wait.count}, {"seconds", wait.seconds}});
   }
   std::ranges::sort(rows, [](const json& left, const json& right) { return left["count"] > right["count"]; });
@@ -59,32 +59,33 @@ json waits_json(const RecordedProcess& process) {
 }
 
 // The trace of the process that took the steps, from its warm-up's end on.
-std::optional<TraceFile> window_of(const Trial& trial, std::uint64_t warm_up) {
-  const RecordedProcess* main = trial.main();
+std::optional<trace::TraceFile> window_of(const trial::Trial& trial, std::uint64_t warm_up) {
+  const trial::RecordedProcess* main = trial.main();
   if (main == nullptr || main->steps.size() <= warm_up) return std::nullopt;
-  const auto found = std::ranges::find_if(
-      trial.traces, [main](const TraceFile& trace) { return trace.pid == static_cast<std::uint64_t>(main->pid); });
+  const auto found = std::ranges::find_if(trial.traces, [main](const trace::TraceFile& trace) {
+    return trace.pid == static_cast<std::uint64_t>(main->pid);
+  });
   if (found == trial.traces.end()) return std::nullopt;
-  TraceFile window = *found;
+  trace::TraceFile window = *found;
   const std::uint64_t begin = main->steps[static_cast<std::size_t>(std::max<std::uint64_t>(1, warm_up)) - 1].time_ns;
   const std::uint64_t end = main->steps.back().time_ns;
   std::erase_if(window.records,
-                [=](const TraceRecord& record) { return record.time_ns <= begin || record.time_ns > end; });
+                [=](const trace::TraceRecord& record) { return record.time_ns <= begin || record.time_ns > end; });
   return window;
 }
 
-double fallback_seconds(const TraceFile& window, json& rows) {
+double fallback_seconds(const trace::TraceFile& window, json& rows) {
   std::set<std::string> names;
   std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
-  for (const TraceRecord& record : window.records) {
+  for (const trace::TraceRecord& record : window.records) {
     if (record.kind != TraceKind::kFallback) continue;
     names.insert(record.name);
     ++counts[{record.name, record.site}];
   }
   double total = 0;
-  for (const TraceRecord& record : window.records) {
+  for (const trace::TraceRecord& record : window.records) {
     if (record.kind == TraceKind::kCall && names.contains(record.name))
-      total += static_cast<double>(record.b) * kNanosecond;
+      total += static_cast<double>(record.b) * base::kNanosecond;
   }
   for (const auto& [place, count] : counts) {
     rows.push_back({{"name", place.first}, {"site", place.second}, {"count", count}});
@@ -92,12 +93,12 @@ double fallback_seconds(const TraceFile& window, json& rows) {
   return total;
 }
 
-double median_of(const std::vector<RecordedRound>& rounds) {
+double median_of(const std::vector<trial::RecordedRound>& rounds) {
   std::vector<double> seconds;
-  for (const RecordedRound& round : rounds) {
+  for (const trial::RecordedRound& round : rounds) {
     if (round.counts) seconds.push_back(round.seconds);
   }
-  return Spread::of(std::move(seconds)).median;
+  return trial::Spread::of(std::move(seconds)).median;
 }
 
 }  // namespace
@@ -106,10 +107,10 @@ json ProfileSettings::key() const {
   return {warm_up, steps, seconds, input_limit, fallback_limit, waits_limit, stage_names, bisect_workers.value_or(0)};
 }
 
-json full_part(const Trial& trial, const ProfileSettings& profile) {
-  const RecordedProcess* main = trial.main();
+json full_part(const trial::Trial& trial, const ProfileSettings& profile) {
+  const trial::RecordedProcess* main = trial.main();
   if (main == nullptr) return with_failure(trial, json::object());
-  const StepTimes times = step_times(*main, profile.warm_up);
+  const trial::StepTimes times = trial::step_times(*main, profile.warm_up);
   const std::uint64_t first_epoch = main->epochs.empty() ? main->steps.size() : main->epochs.front().steps;
   return with_failure(
       trial, {{"step_seconds", times.seconds.median},
@@ -130,12 +131,12 @@ json full_part(const Trial& trial, const ProfileSettings& profile) {
               {"peak_bytes", trial.peak_bytes()}});
 }
 
-json operators_part(const Trial& trial, const ProfileSettings& profile) {
-  const std::optional<TraceFile> window = window_of(trial, profile.warm_up);
+json operators_part(const trial::Trial& trial, const ProfileSettings& profile) {
+  const std::optional<trace::TraceFile> window = window_of(trial, profile.warm_up);
   if (!window) return with_failure(trial, json::object());
-  const RecordedProcess& main = *trial.main();
-  const StepTimes times = step_times(main, profile.warm_up);
-  const ReplayedTimeline timeline = replay(*window);
+  const trial::RecordedProcess& main = *trial.main();
+  const trial::StepTimes times = trial::step_times(main, profile.warm_up);
+  const trace::ReplayedTimeline timeline = trace::replay(*window);
   auto fallbacks = json::array();
   const double fallback = fallback_seconds(*window, fallbacks);
   std::vector<json> rows;
@@ -151,7 +152,7 @@ json operators_part(const Trial& trial, const ProfileSettings& profile) {
   if (rows.size() > kRowsKept) rows.resize(kRowsKept);
   const double whole = times.window_seconds > 0 ? times.window_seconds : 1;
   std::uint64_t waits = 0;
-  for (const TraceRecord& record : window->records) waits += record.kind == TraceKind::kSync ? 1 : 0;
+  for (const trace::TraceRecord& record : window->records) waits += record.kind == TraceKind::kSync ? 1 : 0;
   return with_failure(
       trial, {{"operators", rows},
               {"fallbacks", fallbacks},
@@ -162,11 +163,11 @@ json operators_part(const Trial& trial, const ProfileSettings& profile) {
                static_cast<double>(waits) / static_cast<double>(std::max<std::uint64_t>(1, times.steady_steps))}});
 }
 
-json data_part(const Trial& trial) {
-  const RecordedProcess* main = trial.main();
+json data_part(const trial::Trial& trial) {
+  const trial::RecordedProcess* main = trial.main();
   if (main == nullptr) return with_failure(trial, json::object());
   std::uint64_t descriptors = 0;
-  for (const RecordedProcess& process : trial.recording.processes) {
+  for (const trial::RecordedProcess& process : trial.recording.processes) {
     if (!process.uses.empty()) descriptors += process.uses.back().value("fds", std::uint64_t{0});
   }
   return with_failure(trial, {{"batch_seconds", median_of(main->loads)},
@@ -191,11 +192,11 @@ json longest_calls(const std::map<std::string, double>& calls, double total) {
   return rows;
 }
 
-json stages_part(const Trial& trial) {
+json stages_part(const trial::Trial& trial) {
   std::map<std::string, double> stages;
   std::map<std::string, double> others;
   double total = 0;
-  for (const RecordedProcess& process : trial.recording.processes) {
+  for (const trial::RecordedProcess& process : trial.recording.processes) {
     for (const json& fetch : process.fetches) {
       const json spent = fetch.value("stages", json::object());
       for (const auto& [stage, nanoseconds] : spent.items()) {
@@ -214,15 +215,16 @@ json stages_part(const Trial& trial) {
   return with_failure(trial, {{"stages", shares}, {"others", longest_calls(others, total)}});
 }
 
-json forward_part(const Trial& trial) {
-  const RecordedProcess* main = trial.main();
+json forward_part(const trial::Trial& trial) {
+  const trial::RecordedProcess* main = trial.main();
   if (main == nullptr || main->forwards.empty()) return with_failure(trial, json::object());
   // Calls return before the device is done; the whole window waited for it.
-  const auto counted = std::ranges::count_if(main->forwards, [](const RecordedRound& round) { return round.counts; });
-  const double window = static_cast<double>(main->window_end_ns - main->window_begin_ns) * kNanosecond;
+  const auto counted =
+      std::ranges::count_if(main->forwards, [](const trial::RecordedRound& round) { return round.counts; });
+  const double window = static_cast<double>(main->window_end_ns - main->window_begin_ns) * base::kNanosecond;
   return with_failure(trial, {{"seconds", counted > 0 && main->window_end_ns > main->window_begin_ns
                                               ? window / static_cast<double>(counted)
                                               : median_of(main->forwards)}});
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::profile

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/session.h"
-#include "lab/runbook/trial.h"
-#include "lab/runbook/verdict.h"
+#include "lab/runbook/document/verdict.h"
+#include "lab/runbook/trial/session.h"
+#include "lab/runbook/trial/trial.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::profile {
 
 struct ProfileSettings {
   std::uint64_t warm_up = 5;
@@ -29,21 +29,21 @@ struct ProfileSettings {
 };
 
 struct ProfileResult {
-  Verdict verdict = Verdict::kUnknown;
+  document::Verdict verdict = document::Verdict::kUnknown;
   nlohmann::json document;
 };
 
-ProfileResult run_profile(Session& session, const TrialSettings& settings, const ProfileSettings& profile, double from,
-                          double to);
+ProfileResult run_profile(trial::Session& session, const trial::TrialSettings& settings, const ProfileSettings& profile,
+                          double from, double to);
 
 // What the parts say together: shares, the story, and the verdict. Pure; `parts` is an object of the parts' results.
 ProfileResult judge_profile(const nlohmann::json& parts, const ProfileSettings& profile);
 
 // What one trial of the whole script tells, traced or not.
-nlohmann::json full_part(const Trial& trial, const ProfileSettings& profile);
-nlohmann::json operators_part(const Trial& trial, const ProfileSettings& profile);
-nlohmann::json data_part(const Trial& trial);
-nlohmann::json stages_part(const Trial& trial);
-nlohmann::json forward_part(const Trial& trial);
+nlohmann::json full_part(const trial::Trial& trial, const ProfileSettings& profile);
+nlohmann::json operators_part(const trial::Trial& trial, const ProfileSettings& profile);
+nlohmann::json data_part(const trial::Trial& trial);
+nlohmann::json stages_part(const trial::Trial& trial);
+nlohmann::json forward_part(const trial::Trial& trial);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::profile

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::report {
 
 std::string_view report_style();
 
@@ -14,4 +14,4 @@ std::string_view report_script();
 // Lets the page show itself and run that script, and nothing else: no network, no other script.
 std::string report_policy();
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::report

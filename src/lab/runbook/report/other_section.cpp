@@ -4,12 +4,12 @@
 #include <array>
 #include <set>
 
-#include "lab/markup.h"
-#include "lab/runbook/document_fields.h"
-#include "lab/runbook/log_fields.h"
-#include "lab/runbook/report_sections.h"
+#include "lab/html/escape.h"
+#include "lab/runbook/document/fields.h"
+#include "lab/runbook/logbook/fields.h"
+#include "lab/runbook/report/sections.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::report {
 namespace {
 
 using nlohmann::json;
@@ -23,30 +23,32 @@ json without(json document, const auto& names) {
   return document;
 }
 
-Tone severity_tone(const std::string& severity) {
+section::Tone severity_tone(const std::string& severity) {
   for (const char* word : {"error", "bad", "red", "high", "fatal"}) {
-    if (severity == word) return Tone::kBad;
+    if (severity == word) return section::Tone::kBad;
   }
   for (const char* word : {"warning", "yellow", "medium"}) {
-    if (severity == word) return Tone::kClose;
+    if (severity == word) return section::Tone::kClose;
   }
-  return Tone::kPlain;
+  return section::Tone::kPlain;
 }
 
 std::string handoff_differences_table(const json& document) {
-  Table table("Differences", {"severity", "kind", "name", "here", "there"});
-  for (const json& row : list_in(document, "differences")) {
-    const std::string severity = text_in(row, "severity");
-    table.add({badge_cell(severity_tone(severity), severity), text_cell(text_in(row, "kind")),
-               code_cell(text_in(row, "name")), code_cell(text_in(row, "here")), code_cell(text_in(row, "there"))});
+  section::Table table("Differences", {"severity", "kind", "name", "here", "there"});
+  for (const json& row : document::list_in(document, "differences")) {
+    const std::string severity = document::words_in(row, "severity");
+    table.add({section::badge_cell(severity_tone(severity), severity),
+               section::text_cell(document::words_in(row, "kind")), section::code_cell(document::words_in(row, "name")),
+               section::code_cell(document::words_in(row, "here")),
+               section::code_cell(document::words_in(row, "there"))});
   }
   return table.html();
 }
 
 std::string fact_text(const std::string& name, const json& value) {
   if (value.is_number() && (name.ends_with("bytes") || name == "limit" || name == "recommended"))
-    return value_text(value.get<double>(), Unit::kBytes);
-  return text_of(value);
+    return html::value_text(value.get<double>(), html::Unit::kBytes);
+  return document::in_words(value);
 }
 
 // Nested facts get names with a comma, so that each has a row.
@@ -61,7 +63,7 @@ void flatten_with_commas(const std::string& prefix, const json& facts, json& fla
   }
 }
 
-std::string flat_name(const LogField& field) {
+std::string flat_name(const logbook::LogField& field) {
   std::string name;
   for (const char letter : std::string_view(field.pointer).substr(1)) {
     name += letter == '/' ? std::string(", ") : std::string(1, letter);
@@ -69,54 +71,56 @@ std::string flat_name(const LogField& field) {
   return name;
 }
 
-void add_row(Table& table, const std::string& title, std::vector<std::string> values) {
+void add_row(section::Table& table, const std::string& title, std::vector<std::string> values) {
   const bool same = std::ranges::adjacent_find(values, std::ranges::not_equal_to()) == values.end();
-  std::vector<Cell> cells = {text_cell(title)};
+  std::vector<section::Cell> cells = {section::text_cell(title)};
   const bool several = values.size() > 1;
-  for (const std::string& value : values) cells.push_back(value.empty() ? text_cell("not noted") : code_cell(value));
-  if (several) cells.push_back(same ? text_cell("") : badge_cell(Tone::kClose, "differs"));
+  for (const std::string& value : values)
+    cells.push_back(value.empty() ? section::text_cell("not noted") : section::code_cell(value));
+  if (several) cells.push_back(same ? section::text_cell("") : section::badge_cell(section::Tone::kClose, "differs"));
   table.add(std::move(cells));
 }
 
 }  // namespace
 
-std::string handoff_section(const ReportRuns& runs) {
-  return beside(runs, [](const ReportRun& run) {
+std::string handoff_section(const section::ReportRuns& runs) {
+  return section::beside(runs, [](const section::ReportRun& run) {
     const json& document = run.document;
     std::string differences = handoff_differences_table(document);
     if (differences.empty() && document.contains("differences")) {
-      differences = "<p>" + badge(Tone::kGood, "nothing differs") + "</p>\n";
+      differences = "<p>" + section::badge(section::Tone::kGood, "nothing differs") + "</p>\n";
     }
     json rest = without(without(document, kCommonFields), std::array{"differences"});
-    return titled("Differences", differences) + titled("Figures", fields_table("Figures", rest)) +
-           titled("Notes", bullets(list_in(document, "notes")));
+    return section::titled("Differences", differences) +
+           section::titled("Figures", section::fields_table("Figures", rest)) +
+           section::titled("Notes", section::bullets(document::list_in(document, "notes")));
   });
 }
 
-std::string other_section(const ReportRuns& runs) {
-  return beside(runs, [](const ReportRun& run) {
-    return fields_table("Fields", without(run.document, kCommonFields)) +
-           titled("Notes", bullets(list_in(run.document, "notes")));
+std::string other_section(const section::ReportRuns& runs) {
+  return section::beside(runs, [](const section::ReportRun& run) {
+    return section::fields_table("Fields", without(run.document, kCommonFields)) +
+           section::titled("Notes", section::bullets(document::list_in(run.document, "notes")));
   });
 }
 
-std::string facts_section(const ReportRuns& runs) {
+std::string facts_section(const section::ReportRuns& runs) {
   std::vector<json> flat;
   std::vector<std::string> columns = {"fact"};
-  for (const ReportRun& run : runs) {
+  for (const section::ReportRun& run : runs) {
     flat.push_back(json::object());
-    flatten_with_commas("", object_in(run.document, "facts"), flat.back());
+    flatten_with_commas("", document::object_in(run.document, "facts"), flat.back());
     columns.push_back(run.label);
   }
   if (runs.size() > 1) columns.emplace_back("");
-  Table table("Circumstances", columns);
+  section::Table table("Circumstances", columns);
   std::set<std::string> shown;
-  for (const LogField& field : log_fields()) {
+  for (const logbook::LogField& field : logbook::log_fields()) {
     shown.insert(flat_name(field));
     std::vector<std::string> values;
-    for (const ReportRun& run : runs) {
-      const json& facts = object_in(run.document, "facts");
-      values.push_back(value_of(field, facts).is_null() ? "" : text_of(field, facts));
+    for (const section::ReportRun& run : runs) {
+      const json& facts = document::object_in(run.document, "facts");
+      values.push_back(logbook::value_of(field, facts).is_null() ? "" : text_of(field, facts));
     }
     // These five are asked for by name; of the others what nobody noted is no news.
     const bool asked_for = std::string_view(field.group) == "five-tuple";
@@ -126,7 +130,7 @@ std::string facts_section(const ReportRuns& runs) {
   std::set<std::string> names;
   for (const json& facts : flat) {
     for (const auto& [name, value] : facts.items()) {
-      if (!shown.contains(name) && !is_recorders_own(name)) names.insert(name);
+      if (!shown.contains(name) && !logbook::is_recorders_own(name)) names.insert(name);
     }
   }
   for (const std::string& name : names) {
@@ -138,10 +142,11 @@ std::string facts_section(const ReportRuns& runs) {
     add_row(table, title, std::move(values));
   }
   std::string samples;
-  for (const ReportRun& run : runs) {
-    samples += titled(run.label, fields_table("Samples of " + run.label, list_in(run.document, "samples")));
+  for (const section::ReportRun& run : runs) {
+    samples += section::titled(
+        run.label, section::fields_table("Samples of " + run.label, document::list_in(run.document, "samples")));
   }
-  return table.html() + folded("Samples that were taken while they ran", samples);
+  return table.html() + section::folded("Samples that were taken while they ran", samples);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::report

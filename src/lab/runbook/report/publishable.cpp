@@ -1,4 +1,4 @@
-#include "lab/runbook/publishable.h"
+#include "lab/runbook/report/publishable.h"
 
 #include <fmt/format.h>
 
@@ -8,18 +8,20 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "lab/runbook/document_fields.h"
-#include "lab/runbook/report_parts.h"
+#include "lab/runbook/document/fields.h"
+#include "lab/runbook/section/parts.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::report {
 namespace {
 
 using nlohmann::json;
 
 // The newest of a verb that `fits`; null where there is none.
 template <typename Fits>
-const FinishedRun* newest(const std::vector<FinishedRun>& all, std::string_view verb, const Fits& fits) {
-  const auto found = std::ranges::find_if(all, [&](const FinishedRun& run) { return run.verb() == verb && fits(run); });
+const logbook::FinishedRun* newest(const std::vector<logbook::FinishedRun>& all, std::string_view verb,
+                                   const Fits& fits) {
+  const auto found =
+      std::ranges::find_if(all, [&](const logbook::FinishedRun& run) { return run.verb() == verb && fits(run); });
   return found != all.end() ? &*found : nullptr;
 }
 
@@ -29,17 +31,18 @@ std::string lower(std::string text) {
 }
 
 // All gates with one of these words in their names are there and green.
-Requirement gates_green(std::string name, const FinishedRun* doctor, std::initializer_list<const char*> words) {
+Requirement gates_green(std::string name, const logbook::FinishedRun* doctor,
+                        std::initializer_list<const char*> words) {
   Requirement requirement{std::move(name), false, "there is no doctor run for this host", "anymps doctor"};
   if (doctor == nullptr) return requirement;
   requirement.found.clear();
   for (const char* word : words) {
     bool known = false;
-    for (const json& gate : list_in(doctor->document, "gates")) {
-      const std::string gate_name = text_in(gate, "name");
+    for (const json& gate : document::list_in(doctor->document, "gates")) {
+      const std::string gate_name = document::words_in(gate, "name");
       if (lower(gate_name).find(word) == std::string::npos) continue;
       known = true;
-      if (const std::string state = text_in(gate, "state"); state != "green") {
+      if (const std::string state = document::words_in(gate, "state"); state != "green") {
         requirement.found = fmt::format("{}: the gate \"{}\" is {}", doctor->name, gate_name, state);
       }
     }
@@ -52,18 +55,19 @@ Requirement gates_green(std::string name, const FinishedRun* doctor, std::initia
 }
 
 // Memory that keeps rising ends the run sooner or later, and with it the throughput.
-Requirement flat_curve(const FinishedRun* plateau, const std::string& command) {
+Requirement flat_curve(const logbook::FinishedRun* plateau, const std::string& command) {
   const std::string again = "anymps plateau -- " + command;
   if (plateau == nullptr) return {"memory curve", false, "there is no plateau run of this command", again};
-  const std::string verdict = text_in(plateau->document, "verdict");
-  const bool flat = verdict == verdict_text(Verdict::kGood);
+  const std::string verdict = document::words_in(plateau->document, "verdict");
+  const bool flat = verdict == document::verdict_text(document::Verdict::kGood);
   return {"memory curve", flat, fmt::format("{}, verdict {}", plateau->name, verdict), flat ? "" : again};
 }
 
-bool has_throughput(const FinishedRun& sweep) {
-  return std::ranges::any_of(list_in(sweep.document, "series"), [](const json& series) {
-    return std::ranges::any_of(list_in(series, "points"), [](const json& point) {
-      return text_in(point, "outcome") == "ran" && number_in(point, "samples_per_second").has_value();
+bool has_throughput(const logbook::FinishedRun& sweep) {
+  return std::ranges::any_of(document::list_in(sweep.document, "series"), [](const json& series) {
+    return std::ranges::any_of(document::list_in(series, "points"), [](const json& point) {
+      return document::words_in(point, "outcome") == "ran" &&
+             document::number_in(point, "samples_per_second").has_value();
     });
   });
 }
@@ -83,11 +87,12 @@ std::string Publishable::sentence() const {
   return text + ".";
 }
 
-Publishable judge_throughput(const FinishedRun& sweep, const std::vector<FinishedRun>& all) {
-  const std::string argument = text_in(sweep.document, "argument");
-  const std::string command = command_line(list_in(sweep.document, "command"));
+Publishable judge_throughput(const logbook::FinishedRun& sweep, const std::vector<logbook::FinishedRun>& all) {
+  const std::string argument = document::words_in(sweep.document, "argument");
+  const std::string command = section::command_line(document::list_in(sweep.document, "command"));
   Publishable judged{sweep, sweep.simulated(), {}};
-  const FinishedRun* doctor = newest(all, "doctor", [&](const FinishedRun& run) { return run.host() == sweep.host(); });
+  const logbook::FinishedRun* doctor =
+      newest(all, "doctor", [&](const logbook::FinishedRun& run) { return run.host() == sweep.host(); });
   judged.behind.push_back(gates_green("architecture proof", doctor, {"architecture"}));
   judged.behind.push_back(gates_green("device log", doctor, {"is_available", "matmul"}));
   judged.behind.push_back(has_throughput(sweep)
@@ -95,9 +100,9 @@ Publishable judge_throughput(const FinishedRun& sweep, const std::vector<Finishe
                               : Requirement{"batch sweep", false, sweep.name + " has no point that ran",
                                             fmt::format("anymps sweep{} -- {}",
                                                         argument.empty() ? "" : " --batch-arg " + argument, command)});
-  const FinishedRun* plateau = newest(all, "plateau", [&](const FinishedRun& run) {
-    return run.host() == sweep.host() && same_command(run, sweep, argument) &&
-           list_in(run.document, "epochs").size() > 1;
+  const logbook::FinishedRun* plateau = newest(all, "plateau", [&](const logbook::FinishedRun& run) {
+    return run.host() == sweep.host() && logbook::same_command(run, sweep, argument) &&
+           document::list_in(run.document, "epochs").size() > 1;
   });
   judged.behind.push_back(flat_curve(plateau, command));
   return judged;
@@ -115,4 +120,4 @@ json to_json(const Publishable& judged) {
           {"simulated", judged.simulated}, {"why", judged.sentence()},  {"behind", std::move(behind)}};
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::report

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/finished_run.h"
+#include "lab/runbook/logbook/finished_run.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::report {
 
 struct Requirement {
   std::string name;
@@ -19,7 +19,7 @@ struct Requirement {
 };
 
 struct Publishable {
-  FinishedRun sweep;
+  logbook::FinishedRun sweep;
   bool simulated = false;
   std::vector<Requirement> behind;  // all four
 
@@ -28,8 +28,8 @@ struct Publishable {
 };
 
 // `all` holds the runs, newest first, among which the other three are looked for.
-Publishable judge_throughput(const FinishedRun& sweep, const std::vector<FinishedRun>& all);
+Publishable judge_throughput(const logbook::FinishedRun& sweep, const std::vector<logbook::FinishedRun>& all);
 
 nlohmann::json to_json(const Publishable& judged);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::report

@@ -1,18 +1,24 @@
-#include "lab/runbook/report.h"
+#include "lab/runbook/report/report.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "lab/html_page.h"
-#include "lab/markup.h"
-#include "lab/runbook/document_fields.h"
-#include "lab/runbook/publishable.h"
-#include "lab/runbook/report_assets.h"
-#include "lab/runbook/report_sections.h"
+#include "lab/html/escape.h"
+#include "lab/html/page.h"
+#include "lab/runbook/decide/section.h"
+#include "lab/runbook/doctor/section.h"
+#include "lab/runbook/document/fields.h"
+#include "lab/runbook/parity/section.h"
+#include "lab/runbook/plateau/section.h"
+#include "lab/runbook/profile/section.h"
+#include "lab/runbook/report/assets.h"
+#include "lab/runbook/report/publishable.h"
+#include "lab/runbook/report/sections.h"
+#include "lab/runbook/sweep/section.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::report {
 namespace {
 
 using nlohmann::json;
@@ -24,18 +30,19 @@ struct Chapter {
   std::string_view verb;  // or the beginning of it
   std::string_view title;
   std::string_view about;
-  std::string (*draw)(const ReportRuns& runs);
+  std::string (*draw)(const section::ReportRuns& runs);
 };
 
 // In the order of the page: the decision first, then what it rests on.
 constexpr Chapter kChapters[] = {
-    {"decide", "Decision", "Where this workload should run, and on what evidence.", decide_section},
-    {"sweep", "Batch sweep", "How throughput and memory grow with the batch, and where it stops.", sweep_section},
+    {"decide", "Decision", "Where this workload should run, and on what evidence.", decide::decide_section},
+    {"sweep", "Batch sweep", "How throughput and memory grow with the batch, and where it stops.",
+     sweep::sweep_section},
     {"plateau", "Memory plateau", "Whether memory stays level from epoch to epoch, with a flush after each.",
-     plateau_section},
-    {"profile", "Profile", "Where the time of a step goes, in a window after the warm-up.", profile_section},
-    {"parity", "Parity", "How far the devices' numbers are apart, from the same seed.", parity_section},
-    {"doctor", "Gates", "Whether this machine and its Python are fit for figures.", doctor_section},
+     plateau::plateau_section},
+    {"profile", "Profile", "Where the time of a step goes, in a window after the warm-up.", profile::profile_section},
+    {"parity", "Parity", "How far the devices' numbers are apart, from the same seed.", parity::parity_section},
+    {"doctor", "Gates", "Whether this machine and its Python are fit for figures.", doctor::doctor_section},
     {"handoff", "Handoff", "What differs between this host and the other.", handoff_section},
 };
 constexpr Chapter kOther = {"", "", "", other_section};
@@ -56,7 +63,7 @@ struct ReportSection {
   std::string verb;
   std::string title;
   std::string html;
-  ReportRuns runs;
+  section::ReportRuns runs;
   std::vector<std::int64_t> ids;
 };
 
@@ -66,15 +73,15 @@ std::size_t occurrences(std::string_view text, std::string_view piece) {
   return number;
 }
 
-ReportRun report_run(const FinishedRun& run, std::size_t style) {
+section::ReportRun report_run(const logbook::FinishedRun& run, std::size_t style) {
   const std::string mac = run.mac();
   return {run.document, mac.empty() ? run.name : fmt::format("{}, {}", run.name, mac), style, run.simulated()};
 }
 
 // One of each verb, with all runs of it.
-std::vector<ReportSection> sections_of(const std::vector<FinishedRun>& chosen) {
+std::vector<ReportSection> sections_of(const std::vector<logbook::FinishedRun>& chosen) {
   std::vector<ReportSection> sections;
-  for (const FinishedRun& run : chosen) {
+  for (const logbook::FinishedRun& run : chosen) {
     const std::string verb = run.verb();
     auto section = std::ranges::find(sections, verb, &ReportSection::verb);
     if (section == sections.end()) {
@@ -93,19 +100,21 @@ std::vector<ReportSection> sections_of(const std::vector<FinishedRun>& chosen) {
 std::string section_html(const ReportSection& section, std::size_t number) {
   const std::string_view about = chapter_of(section.verb).about;
   return fmt::format("<section id=\"part{}\" data-verb=\"{}\">\n<h2>{}</h2>\n{}{}</section>\n", number,
-                     escaped(section.verb), escaped(section.title),
-                     about.empty() ? "" : fmt::format("<p class=\"about\">{}</p>\n", escaped(about)), section.html);
+                     html::escaped(section.verb), html::escaped(section.title),
+                     about.empty() ? "" : fmt::format("<p class=\"about\">{}</p>\n", html::escaped(about)),
+                     section.html);
 }
 
 std::string overview(const std::vector<ReportSection>& sections) {
   std::string rows;
   for (std::size_t i = 0; i < sections.size(); ++i) {
-    for (const ReportRun& run : sections[i].runs) {
-      const std::string verdict = text_in(run.document, "verdict");
+    for (const section::ReportRun& run : sections[i].runs) {
+      const std::string verdict = document::words_in(run.document, "verdict");
       rows += fmt::format("<tr><td><a href=\"#part{}\">{}</a></td><td>{}</td><td>{}{}</td><td>{}</td></tr>\n", i,
-                          escaped(sections[i].title), escaped(run.label),
-                          verdict.empty() ? "" : badge(verdict_tone(verdict), verdict),
-                          run.simulated ? " " + badge(Tone::kClose, "simulated") : "", escaped(headline(run.document)));
+                          html::escaped(sections[i].title), html::escaped(run.label),
+                          verdict.empty() ? "" : section::badge(section::verdict_tone(verdict), verdict),
+                          run.simulated ? " " + section::badge(section::Tone::kClose, "simulated") : "",
+                          html::escaped(headline(run.document)));
     }
   }
   return "<div class=\"scroll overview\" role=\"region\" aria-label=\"Overview\" tabindex=\"0\"><table><thead><tr><th "
@@ -116,31 +125,33 @@ std::string overview(const std::vector<ReportSection>& sections) {
 
 std::string publish_panel(const Publishable& judged, const std::string& label) {
   std::string html = fmt::format("<div class=\"publish{}\"><b>Throughput of {}</b> {}\n<ul>\n",
-                                 judged.yes() ? " yes" : "", escaped(label), escaped(judged.sentence()));
+                                 judged.yes() ? " yes" : "", html::escaped(label), html::escaped(judged.sentence()));
   for (const Requirement& requirement : judged.behind) {
-    html +=
-        fmt::format("<li>{}<span class=\"dim\">{}</span>{}</li>\n",
-                    badge(requirement.met ? Tone::kGood : Tone::kBad, requirement.name), escaped(requirement.found),
-                    requirement.command.empty() ? "" : fmt::format("<code>{}</code>", escaped(requirement.command)));
+    html += fmt::format(
+        "<li>{}<span class=\"dim\">{}</span>{}</li>\n",
+        section::badge(requirement.met ? section::Tone::kGood : section::Tone::kBad, requirement.name),
+        html::escaped(requirement.found),
+        requirement.command.empty() ? "" : fmt::format("<code>{}</code>", html::escaped(requirement.command)));
   }
   return html + "</ul></div>\n";
 }
 
 // Every command on the page once.
-std::string commands(const std::vector<FinishedRun>& chosen) {
+std::string commands(const std::vector<logbook::FinishedRun>& chosen) {
   std::vector<std::string> lines;
-  for (const FinishedRun& run : chosen) {
-    std::string line = command_line(list_in(run.document, "command"));
+  for (const logbook::FinishedRun& run : chosen) {
+    std::string line = section::command_line(document::list_in(run.document, "command"));
     if (!line.empty() && std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
   }
   std::string html;
-  for (const std::string& line : lines) html += fmt::format("<div><code>{}</code></div>\n", escaped(line));
+  for (const std::string& line : lines) html += fmt::format("<div><code>{}</code></div>\n", html::escaped(line));
   return html;
 }
 
-std::string batch_argument(const std::vector<FinishedRun>& all) {
-  for (const FinishedRun& run : all) {
-    if (std::string argument = text_in(run.document, "argument"); run.verb() == "sweep" && !argument.empty()) {
+std::string batch_argument(const std::vector<logbook::FinishedRun>& all) {
+  for (const logbook::FinishedRun& run : all) {
+    if (std::string argument = document::words_in(run.document, "argument");
+        run.verb() == "sweep" && !argument.empty()) {
       return argument;
     }
   }
@@ -149,15 +160,17 @@ std::string batch_argument(const std::vector<FinishedRun>& all) {
 
 }  // namespace
 
-std::vector<FinishedRun> choose_runs(const std::vector<FinishedRun>& all, bool side_by_side) {
-  const auto has_command = [](const FinishedRun& run) { return !list_in(run.document, "command").empty(); };
+std::vector<logbook::FinishedRun> choose_runs(const std::vector<logbook::FinishedRun>& all, bool side_by_side) {
+  const auto has_command = [](const logbook::FinishedRun& run) {
+    return !document::list_in(run.document, "command").empty();
+  };
   const auto newest = std::ranges::find_if(all, has_command);
   const std::string argument = batch_argument(all);
-  std::vector<FinishedRun> chosen;
-  for (const FinishedRun& run : all) {
+  std::vector<logbook::FinishedRun> chosen;
+  for (const logbook::FinishedRun& run : all) {
     // Those without a command, such as the doctor's, are about the machine.
-    if (newest != all.end() && has_command(run) && !same_command(run, *newest, argument)) continue;
-    const bool known = std::ranges::any_of(chosen, [&](const FinishedRun& other) {
+    if (newest != all.end() && has_command(run) && !logbook::same_command(run, *newest, argument)) continue;
+    const bool known = std::ranges::any_of(chosen, [&](const logbook::FinishedRun& other) {
       return other.verb() == run.verb() && (!side_by_side || (other.key == run.key && other.host() == run.host()));
     });
     if (!known) chosen.push_back(run);
@@ -167,20 +180,20 @@ std::vector<FinishedRun> choose_runs(const std::vector<FinishedRun>& all, bool s
   return chosen;
 }
 
-Report make_report(const std::vector<FinishedRun>& chosen, const std::vector<FinishedRun>& all) {
+Report make_report(const std::vector<logbook::FinishedRun>& chosen, const std::vector<logbook::FinishedRun>& all) {
   const std::vector<ReportSection> sections = sections_of(chosen);
   Report report;
   json& document = report.document;
   document["sections"] = json::array();
   std::string parts;
-  ReportRuns every;
+  section::ReportRuns every;
   for (const ReportSection& section : sections) {
     json runs = json::array();
     for (std::size_t i = 0; i < section.runs.size(); ++i) {
-      const ReportRun& run = section.runs[i];
+      const section::ReportRun& run = section.runs[i];
       runs.push_back({{"run", section.ids[i]},
                       {"label", run.label},
-                      {"verdict", text_in(run.document, "verdict")},
+                      {"verdict", document::words_in(run.document, "verdict")},
                       {"simulated", run.simulated},
                       {"headline", headline(run.document)}});
       every.push_back(run);
@@ -196,7 +209,7 @@ Report make_report(const std::vector<FinishedRun>& chosen, const std::vector<Fin
   std::string panels;
   json judgements = json::array();
   bool all_publishable = true;
-  for (const FinishedRun& run : chosen) {
+  for (const logbook::FinishedRun& run : chosen) {
     if (run.verb() != "sweep") continue;
     const Publishable judged = judge_throughput(run, all);
     all_publishable = all_publishable && judged.yes();
@@ -208,10 +221,11 @@ Report make_report(const std::vector<FinishedRun>& chosen, const std::vector<Fin
   document["publishable"] = {{"publishable", all_publishable && !judgements.empty()},
                              {"sweeps", std::move(judgements)}};
 
-  report.html = page_head("anymps report", std::string(chart_style()) + std::string(report_style()), report_policy());
+  report.html =
+      html::page_head("anymps report", std::string(html::chart_style()) + std::string(report_style()), report_policy());
   report.html +=
       fmt::format("<main>\n<header>\n<h1>Runbook report</h1>\n{}<p class=\"dim\">Made by anymps report, {}</p>\n",
-                  commands(chosen), utc_now());
+                  commands(chosen), logbook::utc_now());
   report.html += overview(sections) + panels + "</header>\n" + parts;
   report.html +=
       "<section id=\"facts\" data-verb=\"log\">\n<h2>Circumstances</h2>\n<p class=\"about\">What reviewers ask "
@@ -221,4 +235,4 @@ Report make_report(const std::vector<FinishedRun>& chosen, const std::vector<Fin
   return report;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::report

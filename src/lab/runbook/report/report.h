@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/finished_run.h"
+#include "lab/runbook/logbook/finished_run.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::report {
 
 struct Report {
   std::string html;
@@ -17,9 +17,9 @@ struct Report {
 
 // Of the newest command: of each verb its newest run; with `side_by_side` one for each setting, such as another Mac.
 // `all` is newest first.
-std::vector<FinishedRun> choose_runs(const std::vector<FinishedRun>& all, bool side_by_side);
+std::vector<logbook::FinishedRun> choose_runs(const std::vector<logbook::FinishedRun>& all, bool side_by_side);
 
 // `all` are the runs among which evidence is looked for, newest first; the chosen are among them.
-Report make_report(const std::vector<FinishedRun>& chosen, const std::vector<FinishedRun>& all);
+Report make_report(const std::vector<logbook::FinishedRun>& chosen, const std::vector<logbook::FinishedRun>& all);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::report

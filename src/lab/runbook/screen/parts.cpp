@@ -1,4 +1,4 @@
-#include "lab/runbook/screen_parts.h"
+#include "lab/runbook/screen/parts.h"
 
 #include <fmt/format.h>
 
@@ -6,11 +6,11 @@
 #include <numeric>
 #include <sstream>
 
-#include "lab/runbook/document_fields.h"
-#include "lab/summary_screen.h"
-#include "lab/text_wrap.h"
+#include "lab/base/text_wrap.h"
+#include "lab/base/units.h"
+#include "lab/runbook/document/fields.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::screen {
 namespace {
 
 using nlohmann::json;
@@ -24,7 +24,7 @@ std::vector<std::size_t> widths_of(const Rows& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], length_of(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], base::length_of(row[i]));
   }
   return widths;
 }
@@ -41,9 +41,9 @@ void leave_out(Rows& rows, std::size_t column) {
 
 }  // namespace
 
-std::string verdict_line(const json& document, std::string_view what, const Terminal& terminal) {
+std::string verdict_line(const json& document, std::string_view what, const base::Terminal& terminal) {
   const std::string verdict = document.value("verdict", "unknown");
-  const std::string_view colour = verdict == "good" ? kGreen : verdict == "bad" ? kRed : kYellow;
+  const std::string_view colour = verdict == "good" ? base::kGreen : verdict == "bad" ? base::kRed : base::kYellow;
   return fmt::format("{}: {}\n", what, terminal.paint(colour, verdict));
 }
 
@@ -54,7 +54,7 @@ std::string columns(const Rows& rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (widths[i] == 0) continue;
-      const std::string fill(widths[i] - length_of(row[i]), ' ');
+      const std::string fill(widths[i] - base::length_of(row[i]), ' ');
       line += "  " + (i == 0 ? row[i] + fill : fill + row[i]);
     }
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
@@ -62,7 +62,7 @@ std::string columns(const Rows& rows) {
   return text;
 }
 
-std::string columns(Rows rows, const Terminal& terminal, const std::vector<std::size_t>& spare) {
+std::string columns(Rows rows, const base::Terminal& terminal, const std::vector<std::size_t>& spare) {
   for (const std::size_t column : spare) {
     if (line_width(widths_of(rows)) <= terminal.room()) break;
     leave_out(rows, column);
@@ -70,42 +70,42 @@ std::string columns(Rows rows, const Terminal& terminal, const std::vector<std::
   std::vector<std::size_t> widths = widths_of(rows);
   while (line_width(widths) > terminal.room()) --*std::ranges::max_element(widths);
   for (auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) row[i] = keep_ends(row[i], widths[i]);
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = base::keep_ends(row[i], widths[i]);
   }
   return columns(rows);
 }
 
-std::string notes_of(const json& document, const Terminal& terminal) {
+std::string notes_of(const json& document, const base::Terminal& terminal) {
   std::string text;
   for (const json& note : document.value("notes", json::array())) {
-    if (note.is_string()) text += "  - " + wrapped(note.get<std::string>(), terminal.width - 4, "    ", terminal);
+    if (note.is_string()) text += "  - " + base::wrapped(note.get<std::string>(), terminal.width - 4, "    ", terminal);
   }
   return text;
 }
 
-std::string failure_text(const json& failure, const Terminal& terminal) {
+std::string failure_text(const json& failure, const base::Terminal& terminal) {
   if (!failure.is_object()) return {};
   const std::string outcome = failure.value("outcome", "");
-  const std::string line = fitted(fmt::format("it {}: {}", outcome, failure.value("why", "")), "    ", terminal);
-  std::string text = "  it " + terminal.paint(kRed, outcome) + line.substr(3 + outcome.size());
+  const std::string line = base::fitted(fmt::format("it {}: {}", outcome, failure.value("why", "")), "    ", terminal);
+  std::string text = "  it " + terminal.paint(base::kRed, outcome) + line.substr(3 + outcome.size());
   for (const json& stack : failure.value("stacks", json::array())) {
     text += fmt::format("  where process {} ({}) was:\n", stack.value("pid", 0), stack.value("role", ""));
     std::istringstream lines(stack.value("stack", ""));
     std::size_t shown = 0;
     for (std::string frame; std::getline(lines, frame) && shown < kStackLines; ++shown) {
-      text += fitted_line("    ", frame, terminal);
+      text += base::fitted_line("    ", frame, terminal);
     }
   }
   return text;
 }
 
 std::string bytes_at(const json& object, const char* key) {
-  const auto number = number_in(object, key);
-  return number ? human_bytes(static_cast<std::uint64_t>(std::max(0.0, *number))) : kNothing;
+  const auto number = document::number_in(object, key);
+  return number ? base::human_bytes(static_cast<std::uint64_t>(std::max(0.0, *number))) : kNothing;
 }
 
 std::string seconds_at(const json& object, const char* key) {
-  const auto number = number_in(object, key);
+  const auto number = document::number_in(object, key);
   if (!number) return kNothing;
   const double seconds = *number;
   if (seconds < 1e-3) return fmt::format("{:.0f} µs", seconds * 1e6);
@@ -113,13 +113,13 @@ std::string seconds_at(const json& object, const char* key) {
 }
 
 std::string percent_at(const json& object, const char* key) {
-  const auto number = number_in(object, key);
+  const auto number = document::number_in(object, key);
   return number ? fmt::format("{:.0f}%", 100 * *number) : kNothing;
 }
 
 std::string number_at(const json& object, const char* key, int digits) {
-  const auto number = number_in(object, key);
+  const auto number = document::number_in(object, key);
   return number ? fmt::format("{:.{}f}", *number, digits) : kNothing;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::screen

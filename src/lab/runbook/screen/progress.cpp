@@ -1,4 +1,4 @@
-#include "lab/runbook/progress.h"
+#include "lab/runbook/screen/progress.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,10 +7,10 @@
 #include <cmath>
 #include <cstdio>
 
-#include "lab/safe_text.h"
-#include "lab/text_wrap.h"
+#include "lab/base/safe_text.h"
+#include "lab/base/text_wrap.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::screen {
 namespace {
 
 constexpr auto kFrame = std::chrono::milliseconds(100);
@@ -42,7 +42,7 @@ Progress::Progress(std::string title, bool shown)
     : title_(std::move(title)),
       shown_(shown),
       live_(::isatty(STDERR_FILENO) == 1),
-      terminal_(Terminal::behind(STDERR_FILENO)) {}
+      terminal_(base::Terminal::behind(STDERR_FILENO)) {}
 
 void Progress::at(double share, std::string_view detail) {
   share = std::clamp(share, 0.0, 1.0);
@@ -51,7 +51,7 @@ void Progress::at(double share, std::string_view detail) {
   const auto now = Clock::now();
   if (now - drawn_ < (live_ ? Clock::duration(kFrame) : Clock::duration(kLine))) return;
   drawn_ = now;
-  const std::string what = on_one_line(detail);  // often the name of a file
+  const std::string what = base::on_one_line(detail);  // often the name of a file
   const double gone = std::chrono::duration<double>(now - began_).count();
   const double gained = share - share_at_begin_;
   // What is left at the pace so far; the first moments tell nothing.
@@ -62,7 +62,7 @@ void Progress::at(double share, std::string_view detail) {
     return;
   }
   std::string line = fmt::format("{} {} {:3.0f}%{}  {}", title_, progress_bar(share), 100 * share, left, what);
-  while (length_of(line) >= terminal_.width) line.pop_back();
+  while (base::length_of(line) >= terminal_.width) line.pop_back();
   put("\r" + line + "\x1b[K");
   visible_ = true;
 }
@@ -72,4 +72,4 @@ void Progress::clear() {
   visible_ = false;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::screen

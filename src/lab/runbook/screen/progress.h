@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "lab/terminal.h"
+#include "lab/base/terminal.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::screen {
 
 class Progress {
  public:
@@ -28,7 +28,7 @@ class Progress {
   std::string title_;
   bool shown_;
   bool live_;  // on a terminal
-  Terminal terminal_;
+  base::Terminal terminal_;
   Clock::time_point began_ = Clock::now();
   Clock::time_point drawn_{};
   double share_at_begin_ = -1;  // what a resumed command had already
@@ -38,4 +38,4 @@ class Progress {
 // "2 min 5 s", "3 h 12 min": what a person wants to know of a time.
 std::string rough_time(double seconds);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::screen

@@ -1,4 +1,4 @@
-#include "lab/runbook/report_parts.h"
+#include "lab/runbook/section/parts.h"
 
 #include <fmt/format.h>
 
@@ -6,11 +6,11 @@
 #include <limits>
 #include <utility>
 
-#include "lab/markup.h"
-#include "lab/runbook/document_fields.h"
-#include "lab/runbook/shell_words.h"
+#include "lab/base/shell_words.h"
+#include "lab/html/escape.h"
+#include "lab/runbook/document/fields.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::section {
 namespace {
 
 using nlohmann::json;
@@ -50,10 +50,10 @@ bool is_list_of_objects(const json& value) {
 }
 
 // A name tells the unit, as all documents have it.
-Unit unit_of(std::string_view name) {
-  if (name.ends_with("bytes")) return Unit::kBytes;
-  if (name.ends_with("seconds")) return Unit::kSeconds;
-  return name.ends_with("share") ? Unit::kShare : Unit::kNumber;
+html::Unit unit_of(std::string_view name) {
+  if (name.ends_with("bytes")) return html::Unit::kBytes;
+  if (name.ends_with("seconds")) return html::Unit::kSeconds;
+  return name.ends_with("share") ? html::Unit::kShare : html::Unit::kNumber;
 }
 
 std::string words_of(std::string name) {
@@ -63,8 +63,8 @@ std::string words_of(std::string name) {
 
 Cell field_cell(const std::string& name, const json& value) {
   if (value.is_number()) return number_cell(value.get<double>(), unit_of(name));
-  if (value.is_structured()) return code_cell(text_of(value));
-  return text_cell(text_of(value));
+  if (value.is_structured()) return code_cell(document::in_words(value));
+  return text_cell(document::in_words(value));
 }
 
 std::string list_table(std::string_view label, const json& rows) {
@@ -105,7 +105,7 @@ void collect(const std::string& prefix, const json& object, int depth, Table& pl
 }  // namespace
 
 std::string badge(Tone tone, std::string_view word) {
-  return fmt::format("<span class=\"badge {}\">{}{}</span>", tone_class(tone), tone_sign(tone), escaped(word));
+  return fmt::format("<span class=\"badge {}\">{}{}</span>", tone_class(tone), tone_sign(tone), html::escaped(word));
 }
 
 Tone verdict_tone(std::string_view verdict) {
@@ -114,15 +114,17 @@ Tone verdict_tone(std::string_view verdict) {
   return verdict.empty() ? Tone::kPlain : Tone::kClose;
 }
 
-Cell text_cell(std::string_view text) { return {escaped(text)}; }
+Cell text_cell(std::string_view text) { return {html::escaped(text)}; }
 
-Cell code_cell(std::string_view text) { return {text.empty() ? "" : fmt::format("<code>{}</code>", escaped(text))}; }
+Cell code_cell(std::string_view text) {
+  return {text.empty() ? "" : fmt::format("<code>{}</code>", html::escaped(text))};
+}
 
 Cell badge_cell(Tone tone, std::string_view word) { return {badge(tone, word)}; }
 
-Cell number_cell(std::optional<double> value, Unit unit) {
+Cell number_cell(std::optional<double> value, html::Unit unit) {
   if (!value) return {"–"};
-  return {escaped(value_text(*value, unit)), value};
+  return {html::escaped(html::value_text(*value, unit)), value};
 }
 
 Table::Table(std::string label, std::vector<std::string> columns)
@@ -139,11 +141,12 @@ std::string Table::html() const {
   if (rows_.empty()) return {};
   std::string html = fmt::format(
       "<div class=\"scroll\" role=\"region\" aria-label=\"{}\" tabindex=\"0\"><table class=\"sorts\"><thead><tr>",
-      escaped(label_));
+      html::escaped(label_));
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const bool number = columns_[i].starts_with('#');
-    html += fmt::format("<th scope=\"col\"{}{}>{}</th>", number ? " class=\"n\"" : "",
-                        sorted_ == i ? " aria-sort=\"descending\"" : "", escaped(columns_[i].substr(number ? 1 : 0)));
+    html +=
+        fmt::format("<th scope=\"col\"{}{}>{}</th>", number ? " class=\"n\"" : "",
+                    sorted_ == i ? " aria-sort=\"descending\"" : "", html::escaped(columns_[i].substr(number ? 1 : 0)));
   }
   html += "</tr></thead><tbody>\n";
   for (const std::vector<Cell>& row : rows_) {
@@ -160,32 +163,34 @@ std::string Table::html() const {
 }
 
 std::string titled(std::string_view title, const std::string& html) {
-  return html.empty() ? "" : fmt::format("<h3>{}</h3>\n{}", escaped(title), html);
+  return html.empty() ? "" : fmt::format("<h3>{}</h3>\n{}", html::escaped(title), html);
 }
 
-std::string paragraph(std::string_view text) { return text.empty() ? "" : fmt::format("<p>{}</p>\n", escaped(text)); }
+std::string paragraph(std::string_view text) {
+  return text.empty() ? "" : fmt::format("<p>{}</p>\n", html::escaped(text));
+}
 
 std::string bullets(const json& texts) {
   std::string list;
-  for (const json& text : texts) list += fmt::format("<li>{}</li>\n", escaped(text_of(text)));
+  for (const json& text : texts) list += fmt::format("<li>{}</li>\n", html::escaped(document::in_words(text)));
   return list.empty() ? "" : "<ul>\n" + list + "</ul>\n";
 }
 
 std::string folded(std::string_view title, const std::string& html) {
   if (html.empty()) return {};
-  return fmt::format("<details><summary>{}</summary>\n{}</details>\n", escaped(title), html);
+  return fmt::format("<details><summary>{}</summary>\n{}</details>\n", html::escaped(title), html);
 }
 
 std::string beside(const ReportRuns& runs, const std::function<std::string(const ReportRun&)>& draw_one) {
   std::string html = fmt::format("<div class=\"beside of{}\">\n", std::min<std::size_t>(runs.size(), 3));
   for (const ReportRun& run : runs) {
-    const std::string verdict = text_in(run.document, "verdict");
-    html += fmt::format("<article>\n<header><h3>{}</h3>{}{}{}</header>\n{}</article>\n", escaped(run.label),
+    const std::string verdict = document::words_in(run.document, "verdict");
+    html += fmt::format("<article>\n<header><h3>{}</h3>{}{}{}</header>\n{}</article>\n", html::escaped(run.label),
                         verdict.empty() ? "" : badge(verdict_tone(verdict), verdict),
                         run.simulated ? badge(Tone::kClose, "simulated device") : "",
-                        list_in(run.document, "command").empty()
+                        document::list_in(run.document, "command").empty()
                             ? ""
-                            : fmt::format("<code>{}</code>", escaped(command_line(run.document["command"]))),
+                            : fmt::format("<code>{}</code>", html::escaped(command_line(run.document["command"]))),
                         draw_one(run));
   }
   return html + "</div>\n";
@@ -209,8 +214,8 @@ std::string fields_table(std::string_view label, const json& object) {
 
 std::string command_line(const json& words) {
   std::vector<std::string> texts;
-  for (const json& word : words) texts.push_back(text_of(word));
-  return shell_quoted(texts);
+  for (const json& word : words) texts.push_back(document::in_words(word));
+  return base::shell_quoted(texts);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::section

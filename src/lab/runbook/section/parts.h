@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/runbook/chart.h"
+#include "lab/html/chart.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::section {
 
 // A finished run that goes onto the page.
 struct ReportRun {
@@ -39,7 +39,7 @@ Cell text_cell(std::string_view text);
 Cell code_cell(std::string_view text);
 Cell badge_cell(Tone tone, std::string_view word);
 // A dash where there is no value.
-Cell number_cell(std::optional<double> value, Unit unit = Unit::kNumber);
+Cell number_cell(std::optional<double> value, html::Unit unit = html::Unit::kNumber);
 
 class Table {
  public:
@@ -79,4 +79,4 @@ std::string fields_table(std::string_view label, const nlohmann::json& object);
 // As a shell takes it.
 std::string command_line(const nlohmann::json& words);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::section

@@ -1,3 +1,5 @@
+#include "lab/runbook/sweep/screen.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,12 +7,11 @@
 #include <set>
 #include <sstream>
 
-#include "lab/runbook/lab_screen.h"
-#include "lab/runbook/screen_parts.h"
-#include "lab/summary_screen.h"
-#include "lab/text_wrap.h"
+#include "lab/base/text_wrap.h"
+#include "lab/base/units.h"
+#include "lab/runbook/screen/parts.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::sweep {
 namespace {
 
 using nlohmann::json;
@@ -33,16 +34,17 @@ std::string mark_of(const json& series, std::uint64_t batch) {
   return mark;
 }
 
-std::string sentence(const json& series, const char* what, const char* key, const Terminal& terminal) {
+std::string sentence(const json& series, const char* what, const char* key, const base::Terminal& terminal) {
   const json part = series.value(what, json());
   if (!part.is_object()) return fmt::format("  {:<12} none\n", what);
   const std::string label = part.value("extrapolated", false) ? " (extrapolated)" : "";
-  return wrapped(fmt::format("  {:<12} {}{}: {}", what, part.value(key, json()).dump(), label, part.value("why", "")),
-                 terminal.width, "               ", terminal);
+  return base::wrapped(
+      fmt::format("  {:<12} {}{}: {}", what, part.value(key, json()).dump(), label, part.value("why", "")),
+      terminal.width, "               ", terminal);
 }
 
 // Whose limits these are, and whose speed.
-std::string about_the_machine(const json& document, const Terminal& terminal) {
+std::string about_the_machine(const json& document, const base::Terminal& terminal) {
   const json facts = document.value("facts", json::object());
   if (facts.value("simulated", json()) != json(true)) return {};
   const json mac = document.value("mac", json());
@@ -53,45 +55,46 @@ std::string about_the_machine(const json& document, const Terminal& terminal) {
       limit = std::max(limit, point.value("limit_bytes", std::uint64_t{0}));
     }
   }
-  if (limit > 0) text += fmt::format(": PyTorch refuses beyond {}", human_bytes(limit));
+  if (limit > 0) text += fmt::format(": PyTorch refuses beyond {}", base::human_bytes(limit));
   if (document.value("max_buffer_bytes", json()).is_number()) {
-    text += fmt::format(", and a single buffer of {} or more", bytes_at(document, "max_buffer_bytes"));
+    text += fmt::format(", and a single buffer of {} or more", screen::bytes_at(document, "max_buffer_bytes"));
   }
-  return wrapped(text + ". Times and samples/s are those of this machine, not of a Mac.", terminal.width, "  ",
-                 terminal);
+  return base::wrapped(text + ". Times and samples/s are those of this machine, not of a Mac.", terminal.width, "  ",
+                       terminal);
 }
 
 // Why each point that did not run did not, once for the same reason.
-std::string failures_of(const json& series, const Terminal& terminal) {
+std::string failures_of(const json& series, const base::Terminal& terminal) {
   std::string text;
   std::set<std::string> told;
   for (const json& point : series.value("points", json::array())) {
     const std::string outcome = point.value("outcome", "");
     const std::string why = point.value("why", "");
     if (outcome == "ran" || why.empty() || !told.insert(why).second) continue;
-    text += "  " + wrapped(fmt::format("batch {}, {}: {}", point.value("batch", std::uint64_t{0}), outcome, why),
-                           terminal.width - 2, "    ", terminal);
+    text += "  " + base::wrapped(fmt::format("batch {}, {}: {}", point.value("batch", std::uint64_t{0}), outcome, why),
+                                 terminal.width - 2, "    ", terminal);
     if (outcome == "out of memory" || outcome == "would swap") continue;
     std::istringstream lines(point.value("output", ""));
-    for (std::string line; std::getline(lines, line);) text += fitted_line("    | ", line, terminal);
+    for (std::string line; std::getline(lines, line);) text += base::fitted_line("    | ", line, terminal);
   }
   return text;
 }
 
 std::string first_step_of(const json& point) {
-  return point.value("first_step_seconds", 0.0) > 0 ? seconds_at(point, "first_step_seconds") : "-";
+  return point.value("first_step_seconds", 0.0) > 0 ? screen::seconds_at(point, "first_step_seconds") : "-";
 }
 
 }  // namespace
 
-std::string sweep_screen(const json& document, const Terminal& terminal) {
-  std::string text = verdict_line(document, fmt::format("sweep of {}", document.value("argument", "")), terminal);
+std::string sweep_screen(const json& document, const base::Terminal& terminal) {
+  std::string text =
+      screen::verdict_line(document, fmt::format("sweep of {}", document.value("argument", "")), terminal);
   text += about_the_machine(document, terminal);
   for (const json& series : document.value("series", json::array())) {
     const json axes = series.value("axes", json::object());
     for (const auto& [name, value] : axes.items()) {
-      text +=
-          "\n" + fitted_line("", name + " " + (value.is_string() ? value.get<std::string>() : value.dump()), terminal);
+      text += "\n" + base::fitted_line("", name + " " + (value.is_string() ? value.get<std::string>() : value.dump()),
+                                       terminal);
     }
     std::vector<std::vector<std::string>> rows = {
         {"batch", "samples/s", "quartiles", "step", "first step", "peak", "of limit", ""}};
@@ -101,20 +104,21 @@ std::string sweep_screen(const json& document, const Terminal& terminal) {
         rows.push_back({std::to_string(batch), point.value("outcome", ""), "", "", "", "", "", ""});
         continue;
       }
-      rows.push_back({std::to_string(batch), number_at(point, "samples_per_second"),
-                      number_at(point, "samples_low") + " - " + number_at(point, "samples_high"),
-                      seconds_at(point, "step_seconds"), first_step_of(point), bytes_at(point, "peak_bytes"),
-                      percent_at(point, "watermark_share"), mark_of(series, batch)});
+      rows.push_back({std::to_string(batch), screen::number_at(point, "samples_per_second"),
+                      screen::number_at(point, "samples_low") + " - " + screen::number_at(point, "samples_high"),
+                      screen::seconds_at(point, "step_seconds"), first_step_of(point),
+                      screen::bytes_at(point, "peak_bytes"), screen::percent_at(point, "watermark_share"),
+                      mark_of(series, batch)});
     }
     // The sentences below say what the marks do.
-    text += columns(rows, terminal, {kMarks, kQuartiles, kFirstStep, kOfLimit});
+    text += screen::columns(rows, terminal, {kMarks, kQuartiles, kFirstStep, kOfLimit});
     text += failures_of(series, terminal);
     text += sentence(series, "knee", "batch", terminal);
     text += sentence(series, "edge", "largest_good", terminal);
     text += sentence(series, "recommended", "batch", terminal);
-    text += notes_of(series, terminal);
+    text += screen::notes_of(series, terminal);
   }
-  return text + notes_of(document, terminal);
+  return text + screen::notes_of(document, terminal);
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::sweep

@@ -1,15 +1,16 @@
-#include "lab/runbook/sweep.h"
+#include "lab/runbook/sweep/sweep.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
-#include "lab/size_report.h"
-#include "lab/summary_screen.h"
+#include "lab/base/least_squares.h"
+#include "lab/base/units.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::sweep {
 namespace {
 
 using nlohmann::json;
@@ -43,8 +44,8 @@ class Sweep {
     SweepPoint point = measure_(batch, steps);
     if (point.ran() && bounds_.swaps_at > 0 && point.peak_bytes > bounds_.swaps_at) {
       point.outcome = "would swap";
-      point.why =
-          fmt::format("it took {}, and the Mac has {}", human_bytes(point.peak_bytes), human_bytes(bounds_.swaps_at));
+      point.why = fmt::format("it took {}, and the Mac has {}", base::human_bytes(point.peak_bytes),
+                              base::human_bytes(bounds_.swaps_at));
     }
     points_[batch] = point;
     if (point.ran()) {
@@ -55,30 +56,27 @@ class Sweep {
     return points_[batch];
   }
 
-  BatchLine peak_line() const {
-    std::vector<std::uint64_t> batches;
-    std::vector<std::uint64_t> peaks;
+  size::BatchLine peak_line() const {
+    std::vector<double> batches;
+    std::vector<double> peaks;
     for (const auto& [batch, point] : good_) {
-      batches.push_back(batch);
-      peaks.push_back(point.peak_bytes);
+      batches.push_back(static_cast<double>(batch));
+      peaks.push_back(static_cast<double>(point.peak_bytes));
     }
-    // Small batches leave parts of heaps unused, which bends the line: the larger half tells more.
-    const std::size_t skipped = batches.size() > 4 ? batches.size() / 2 : 0;
-    batches.erase(batches.begin(), batches.begin() + static_cast<std::ptrdiff_t>(skipped));
-    peaks.erase(peaks.begin(), peaks.begin() + static_cast<std::ptrdiff_t>(skipped));
-    return BatchLine::through(batches, peaks);
+    return sweep::peak_line(std::move(batches), std::move(peaks));
   }
 
   // Why this machine is not to try it; empty where it is.
   std::string too_much(std::uint64_t batch) const {
     if (good_.size() < 2) return {};
-    const BatchLine line = peak_line();
+    const size::BatchLine line = peak_line();
     const double expected = line.base + line.per_sample * static_cast<double>(batch);
     const SweepPoint& last = good_.rbegin()->second;
     const double host = static_cast<double>(last.resident_bytes) - static_cast<double>(last.peak_bytes);
     if (bounds_.free_bytes > 0 && expected + std::max(0.0, host) > kOfFree * static_cast<double>(bounds_.free_bytes)) {
       return fmt::format("batch {} is expected to take {}, and this machine has {} free", batch,
-                         human_bytes(static_cast<std::uint64_t>(expected)), human_bytes(bounds_.free_bytes));
+                         base::human_bytes(static_cast<std::uint64_t>(expected)),
+                         base::human_bytes(bounds_.free_bytes));
     }
     const double seconds = last.step_seconds * static_cast<double>(batch) / static_cast<double>(last.batch) *
                            static_cast<double>(settings_.warm_up + 3);
@@ -167,10 +165,11 @@ class Sweep {
     }
     const auto expected = expected_edge();
     if (!expected || (*expected < largest && !not_tried_)) return;
-    const BatchLine line = peak_line();
-    const std::string growth = fmt::format(
-        "memory grows by {} a sample from {}, and meets {}", human_bytes(static_cast<std::uint64_t>(line.per_sample)),
-        human_bytes(static_cast<std::uint64_t>(std::max(0.0, line.base))), human_bytes(limit()));
+    const size::BatchLine line = peak_line();
+    const std::string growth = fmt::format("memory grows by {} a sample from {}, and meets {}",
+                                           base::human_bytes(static_cast<std::uint64_t>(line.per_sample)),
+                                           base::human_bytes(static_cast<std::uint64_t>(std::max(0.0, line.base))),
+                                           base::human_bytes(limit()));
     const bool reached = static_cast<double>(*expected) <= (1 + kNearEdge) * static_cast<double>(largest);
     series_.edge = {
         {"largest_good", reached ? largest : *expected},
@@ -206,7 +205,7 @@ class Sweep {
       }
       if (!leaves_margin(again)) {
         series_.notes.push_back(fmt::format("batch {} took {} over {} steps, which leaves too little", batch,
-                                            human_bytes(again.peak_bytes), settings_.verify_steps));
+                                            base::human_bytes(again.peak_bytes), settings_.verify_steps));
         continue;
       }
       series_.recommended = {
@@ -271,6 +270,15 @@ SweepPoint sweep_point_from(const json& point) {
   return made;
 }
 
+size::BatchLine peak_line(std::vector<double> batches, std::vector<double> peaks) {
+  // Small batches leave parts of heaps unused, which bends the line: the larger half tells more.
+  const auto skipped = static_cast<std::ptrdiff_t>(batches.size() > 4 ? batches.size() / 2 : 0);
+  batches.erase(batches.begin(), batches.begin() + skipped);
+  peaks.erase(peaks.begin(), peaks.begin() + skipped);
+  const base::StraightLine line = base::StraightLine::through(batches, peaks);
+  return {line.base, line.slope};
+}
+
 SweepSeries run_sweep(const SweepSettings& settings, const SweepBounds& bounds, const Measure& measure) {
   return Sweep(settings, bounds, measure).run();
 }
@@ -285,4 +293,4 @@ json to_json(const SweepSeries& series) {
           {"notes", series.notes}};
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::sweep

@@ -12,7 +12,9 @@
 #include <string>
 #include <vector>
 
-namespace anymps::lab {
+#include "lab/size/report.h"
+
+namespace anymps::lab::runbook::sweep {
 
 struct SweepSettings {
   std::uint64_t from = 1;
@@ -46,6 +48,10 @@ struct SweepPoint {
 nlohmann::json to_json(const SweepPoint& point);
 SweepPoint sweep_point_from(const nlohmann::json& point);
 
+// Through the peaks of what ran, ascending by batch: where it meets the limit is the edge of a sweep that did not get
+// there.
+size::BatchLine peak_line(std::vector<double> batches, std::vector<double> peaks);
+
 // What keeps a batch from being run at all.
 struct SweepBounds {
   std::uint64_t free_bytes = 0;  // that this machine has for it
@@ -66,4 +72,4 @@ SweepSeries run_sweep(const SweepSettings& settings, const SweepBounds& bounds, 
 
 nlohmann::json to_json(const SweepSeries& series);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::sweep

@@ -1,16 +1,16 @@
-#include "lab/runbook/circumstances.h"
+#include "lab/runbook/trial/circumstances.h"
 
 #include <cstdlib>
 #include <exception>
 #include <string_view>
 
-#include "lab/json_optional.h"
-#include "lab/machine.h"
-#include "lab/runbook/data_checksum.h"
-#include "lab/runbook/git_state.h"
-#include "lab/runbook/round_trip.h"
+#include "lab/base/json_optional.h"
+#include "lab/host/git_state.h"
+#include "lab/host/machine.h"
+#include "lab/host/round_trip.h"
+#include "lab/runbook/trial/data_checksum.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 namespace {
 
 using nlohmann::json;
@@ -32,17 +32,17 @@ json data_set(const std::string& path) {
 
 json artifact_store(const std::string& text) {
   if (text.empty()) return nullptr;
-  const HostAndPort target = HostAndPort::parse(text);
-  const RoundTrip trip = round_trip(target);
+  const host::HostAndPort target = host::HostAndPort::parse(text);
+  const host::RoundTrip trip = host::round_trip(target);
   return {{"host", target.host},
           {"port", target.port},
-          {"rtt_seconds", or_null(trip.seconds)},
+          {"rtt_seconds", base::or_null(trip.seconds)},
           {"error", text_or_null(trip.error)}};
 }
 
 json background() {
   auto all = json::array();
-  for (const ProcessUse& process : Platform::here().busiest_processes(kBackground)) {
+  for (const host::ProcessUse& process : host::Platform::here().busiest_processes(kBackground)) {
     all.push_back(
         {{"name", process.name}, {"resident_bytes", process.resident_bytes}, {"cpu_seconds", process.cpu_seconds}});
   }
@@ -51,21 +51,21 @@ json background() {
 
 json environment() {
   auto all = json::object();
-  for (const auto& [name, value] : telling_variables()) all[name] = value;
+  for (const auto& [name, value] : host::telling_variables()) all[name] = value;
   return all;
 }
 
 }  // namespace
 
-json to_json(const ThermalState& thermal) {
-  return {{"celsius", or_null(thermal.celsius)},
-          {"speed_limit", or_null(thermal.speed_limit)},
+json to_json(const host::ThermalState& thermal) {
+  return {{"celsius", base::or_null(thermal.celsius)},
+          {"speed_limit", base::or_null(thermal.speed_limit)},
           {"text", text_or_null(thermal.text)}};
 }
 
-json to_json(const std::vector<CacheMount>& mounts) {
+json to_json(const std::vector<host::CacheMount>& mounts) {
   auto all = json::array();
-  for (const CacheMount& mount : mounts) {
+  for (const host::CacheMount& mount : mounts) {
     all.push_back({{"name", mount.name},
                    {"path", mount.path.string()},
                    {"type", text_or_null(mount.type)},
@@ -75,30 +75,30 @@ json to_json(const std::vector<CacheMount>& mounts) {
 }
 
 json conditions_now() {
-  const Platform& platform = Platform::here();
-  const PowerState power = platform.power();
+  const host::Platform& platform = host::Platform::here();
+  const host::PowerState power = platform.power();
   const auto swap = platform.swap();
   return {{"swap", swap ? json{{"total_bytes", swap->total_bytes}, {"used_bytes", swap->used_bytes}} : json()},
           {"thermal", to_json(platform.thermal())},
-          {"load", or_null(platform.load())},
-          {"memory_free_bytes", or_null(platform.memory_free())},
-          {"power_adapter", or_null(power.on_mains)},
-          {"low_power_mode", or_null(power.low_power_mode)},
-          {"battery_share", or_null(power.battery_share)}};
+          {"load", base::or_null(platform.load())},
+          {"memory_free_bytes", base::or_null(platform.memory_free())},
+          {"power_adapter", base::or_null(power.on_mains)},
+          {"low_power_mode", base::or_null(power.low_power_mode)},
+          {"battery_share", base::or_null(power.battery_share)}};
 }
 
 json circumstances(const CircumstanceOptions& options) {
   json facts = conditions_now();
-  const GitState git = git_state_here();
+  const host::GitState git = host::git_state_here();
   const char* fallback = std::getenv("PYTORCH_ENABLE_MPS_FALLBACK");
-  facts.update({{"machine", to_json(Machine::here())},
-                {"container", text_or_null(Platform::here().container())},
+  facts.update({{"machine", to_json(host::Machine::here())},
+                {"container", text_or_null(host::Platform::here().container())},
                 {"commit", text_or_null(git.commit)},
                 {"dirty", git.commit.empty() ? json() : json(git.dirty)},
                 {"data_set", data_set(options.data)},
                 {"background", background()},
                 {"artifact_store", artifact_store(options.artifact_store)},
-                {"cache_mounts", to_json(cache_mounts())},
+                {"cache_mounts", to_json(host::cache_mounts())},
                 {"environment", environment()},
                 {"fallback", fallback != nullptr && std::string_view(fallback) == "1"},
                 {"resolution", text_or_null(options.resolution)},
@@ -106,4 +106,4 @@ json circumstances(const CircumstanceOptions& options) {
   return facts;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

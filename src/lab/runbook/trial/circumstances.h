@@ -1,14 +1,14 @@
 // Under which circumstances a run took place: what reviewers ask for when two figures differ. Goes into the facts of
-// the logbook (lab/runbook/log_fields.h says how each is called there).
+// the logbook (lab/runbook/logbook/fields.h says how each is called there).
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "lab/runbook/cache_folders.h"
-#include "lab/runbook/platform.h"
+#include "lab/host/cache_folders.h"
+#include "lab/host/platform.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 
 // What cannot be found out without being named.
 struct CircumstanceOptions {
@@ -25,7 +25,7 @@ nlohmann::json circumstances(const CircumstanceOptions& options);
 // "battery_share". They are among the circumstances, too.
 nlohmann::json conditions_now();
 
-nlohmann::json to_json(const ThermalState& thermal);
-nlohmann::json to_json(const std::vector<CacheMount>& mounts);
+nlohmann::json to_json(const host::ThermalState& thermal);
+nlohmann::json to_json(const std::vector<host::CacheMount>& mounts);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

@@ -1,10 +1,10 @@
-#include "lab/runbook/command_setting.h"
+#include "lab/runbook/trial/command_setting.h"
 
 #include <cstdlib>
 #include <sstream>
 #include <stdexcept>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 namespace {
 
 constexpr const char* kOn = "on";
@@ -56,4 +56,4 @@ CommandAxis CommandAxis::parse(const std::string& text) {
   return axis;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 
 struct CommandSetting {
   // "--batch-size"; without a dash in front, a word such as batch_size=64 of the command or, where it has none, a
@@ -39,4 +39,4 @@ struct CommandAxis {
   static CommandAxis parse(const std::string& text);
 };
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

@@ -1,4 +1,4 @@
-#include "lab/runbook/data_checksum.h"
+#include "lab/runbook/trial/data_checksum.h"
 
 #include <algorithm>
 #include <fstream>
@@ -8,21 +8,21 @@
 #include <system_error>
 #include <vector>
 
-#include "gpu/sha256.h"
+#include "gpu/support/sha256.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::size_t kBuffer = std::size_t{1} << 20;
 
-void add_text(gpu::Sha256& hash, std::string_view text) {
+void add_text(gpu::support::Sha256& hash, std::string_view text) {
   hash.update(std::as_bytes(std::span(text)));
   hash.update(std::as_bytes(std::span("", 1)));  // so that no two lists of texts give the same bytes
 }
 
-void add_file(gpu::Sha256& hash, const fs::path& path, const std::string& name, DataChecksum& sum) {
+void add_file(gpu::support::Sha256& hash, const fs::path& path, const std::string& name, DataChecksum& sum) {
   std::ifstream file(path, std::ios::binary);
   std::error_code error;
   const std::uint64_t size = fs::file_size(path, error);
@@ -42,7 +42,7 @@ void add_file(gpu::Sha256& hash, const fs::path& path, const std::string& name, 
 }  // namespace
 
 DataChecksum data_checksum(const fs::path& path) {
-  gpu::Sha256 hash;
+  gpu::support::Sha256 hash;
   DataChecksum sum;
   std::error_code error;
   if (fs::is_directory(path, error)) {
@@ -57,8 +57,8 @@ DataChecksum data_checksum(const fs::path& path) {
   } else {
     add_file(hash, path, path.filename().string(), sum);
   }
-  sum.sha256 = gpu::hex_of(hash.finish());
+  sum.sha256 = gpu::support::hex_of(hash.finish());
   return sum;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

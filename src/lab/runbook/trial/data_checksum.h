@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 
 struct DataChecksum {
   std::string sha256;
@@ -17,4 +17,4 @@ struct DataChecksum {
 // files, links to folders are not followed. Throws std::runtime_error with the name of what cannot be read.
 DataChecksum data_checksum(const std::filesystem::path& path);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

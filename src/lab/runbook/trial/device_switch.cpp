@@ -1,11 +1,11 @@
-#include "lab/runbook/device_switch.h"
+#include "lab/runbook/trial/device_switch.h"
 
 #include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 namespace {
 
 constexpr const char* kUsual = "--device";
@@ -37,4 +37,4 @@ CommandSetting device_switch(const std::vector<std::string>& command, const std:
   return usual;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

@@ -1,10 +1,10 @@
-#include "lab/runbook/printed_metric.h"
+#include "lab/runbook/trial/printed_metric.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 namespace {
 
 bool is_in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -45,4 +45,4 @@ std::optional<double> last_metric(std::istream& printed, std::string_view name) 
   return last;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

@@ -1,8 +1,8 @@
-#include "lab/runbook/recorder_files.h"
+#include "lab/runbook/trial/recorder_files.h"
 
 #include <array>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 
 std::span<const RecorderFile> recorder_files() {
   static constexpr auto kFiles = std::to_array<RecorderFile>({
@@ -11,4 +11,4 @@ std::span<const RecorderFile> recorder_files() {
   return kFiles;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

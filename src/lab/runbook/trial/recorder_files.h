@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 
 struct RecorderFile {
   std::string_view name;
@@ -21,4 +21,4 @@ constexpr std::string_view kRunRecorded =
     "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); "
     "runpy.run_module('recorder', run_name='__main__', alter_sys=True)";
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

@@ -1,4 +1,4 @@
-#include "lab/runbook/recording.h"
+#include "lab/runbook/trial/recording.h"
 
 #include <fmt/format.h>
 
@@ -11,24 +11,24 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "lab/file_text.h"
-#include "lab/json_text.h"
-#include "lab/nanosecond.h"
-#include "lab/runbook/document_fields.h"
+#include "lab/base/file_text.h"
+#include "lab/base/json_text.h"
+#include "lab/base/nanosecond.h"
+#include "lab/runbook/document/fields.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
 
 std::uint64_t whole_number_in(const json& event, const char* key) {
-  return static_cast<std::uint64_t>(std::max(0.0, number_in(event, key).value_or(0)));
+  return static_cast<std::uint64_t>(std::max(0.0, document::number_in(event, key).value_or(0)));
 }
 
 RecordedRound round_of(const json& event) {
-  return {static_cast<double>(whole_number_in(event, "ns")) * kNanosecond, whole_number_in(event, "n"),
-          flag_in(event, "counts")};
+  return {static_cast<double>(whole_number_in(event, "ns")) * base::kNanosecond, whole_number_in(event, "n"),
+          document::flag_in(event, "counts")};
 }
 
 // The process could not write some of its lines.
@@ -44,24 +44,24 @@ const std::map<std::string, Take, std::less<>>& takers() {
        [](RecordedProcess& process, const json& event) {
          process.begin = event;
          process.pid = static_cast<std::int64_t>(whole_number_in(event, "pid"));
-         process.is_main = text_member(event, "role") == "main";
+         process.is_main = document::string_in(event, "role") == "main";
        }},
       {"fact", [](RecordedProcess& process,
-                  const json& event) { process.facts[text_member(event, "k")] = event.value("v", json()); }},
+                  const json& event) { process.facts[document::string_in(event, "k")] = event.value("v", json()); }},
       {"loader", [](RecordedProcess& process, const json& event) { process.loaders.push_back(event); }},
       {"step",
        [](RecordedProcess& process, const json& event) {
          process.steps.push_back({whole_number_in(event, "t"), whole_number_in(event, "i"), whole_number_in(event, "n"),
                                   whole_number_in(event, "in"), whole_number_in(event, "back"),
                                   whole_number_in(event, "mem"), whole_number_in(event, "drv"),
-                                  text_member(event, "site")});
+                                  document::string_in(event, "site")});
        }},
       {"epoch",
        [](RecordedProcess& process, const json& event) {
          process.epochs.push_back({whole_number_in(event, "i"), whole_number_in(event, "steps"),
                                    whole_number_in(event, "mem"), whole_number_in(event, "flushed"),
                                    whole_number_in(event, "drv"), whole_number_in(event, "rss"),
-                                   static_cast<double>(whole_number_in(event, "ns")) * kNanosecond});
+                                   static_cast<double>(whole_number_in(event, "ns")) * base::kNanosecond});
        }},
       {"sites", [](RecordedProcess& process,
                    const json& event) { process.sites.push_back(event.value("rows", json::object())); }},
@@ -69,18 +69,19 @@ const std::map<std::string, Take, std::less<>>& takers() {
       {"forward", [](RecordedProcess& process, const json& event) { process.forwards.push_back(round_of(event)); }},
       {"wait",
        [](RecordedProcess& process, const json& event) {
-         process.waits.push_back({text_member(event, "name"), text_member(event, "site"),
+         process.waits.push_back({document::string_in(event, "name"), document::string_in(event, "site"),
                                   whole_number_in(event, "count"),
-                                  static_cast<double>(whole_number_in(event, "ns")) * kNanosecond});
+                                  static_cast<double>(whole_number_in(event, "ns")) * base::kNanosecond});
        }},
       {"fetch", [](RecordedProcess& process, const json& event) { process.fetches.push_back(event); }},
       {"use", [](RecordedProcess& process, const json& event) { process.uses.push_back(event); }},
       {"value",
        [](RecordedProcess& process, const json& event) {
-         process.values.push_back({text_member(event, "what"), text_member(event, "name"), text_member(event, "kind"),
-                                   whole_number_in(event, "step"), text_member(event, "dtype"),
-                                   text_member(event, "kept"), whole_number_in(event, "count"),
-                                   whole_number_in(event, "offset"), event.value("shape", json::array())});
+         process.values.push_back({document::string_in(event, "what"), document::string_in(event, "name"),
+                                   document::string_in(event, "kind"), whole_number_in(event, "step"),
+                                   document::string_in(event, "dtype"), document::string_in(event, "kept"),
+                                   whole_number_in(event, "count"), whole_number_in(event, "offset"),
+                                   event.value("shape", json::array())});
        }},
       {"loss",
        [](RecordedProcess& process, const json& event) {
@@ -89,19 +90,19 @@ const std::map<std::string, Take, std::less<>>& takers() {
          // JSON has no NaN and no infinities: those are texts.
          const double loss =
              value->is_number() ? value->get<double>() : std::strtod(value->get<std::string>().c_str(), nullptr);
-         process.losses.push_back({whole_number_in(event, "step"), loss, text_member(event, "dtype")});
+         process.losses.push_back({whole_number_in(event, "step"), loss, document::string_in(event, "dtype")});
        }},
       {"module", [](RecordedProcess& process, const json& event) { process.modules.push_back(event); }},
-      {"error",
-       [](RecordedProcess& process, const json& event) { process.errors.push_back(text_member(event, "text")); }},
+      {"error", [](RecordedProcess& process,
+                   const json& event) { process.errors.push_back(document::string_in(event, "text")); }},
       {"window",
        [](RecordedProcess& process, const json& event) {
-         const bool begins = text_member(event, "edge") == "begin";
+         const bool begins = document::string_in(event, "edge") == "begin";
          (begins ? process.window_begin_ns : process.window_end_ns) = whole_number_in(event, "t");
          (begins ? process.window_begin_step : process.window_end_step) = whole_number_in(event, "step");
        }},
-      {"lost", [](RecordedProcess&, const json& event) { throw LostLines(text_member(event, "why")); }},
-      {"end", [](RecordedProcess& process, const json& event) { process.ended = text_member(event, "why"); }},
+      {"lost", [](RecordedProcess&, const json& event) { throw LostLines(document::string_in(event, "why")); }},
+      {"end", [](RecordedProcess& process, const json& event) { process.ended = document::string_in(event, "why"); }},
   };
   return all;
 }
@@ -111,9 +112,9 @@ RecordedProcess read_process(const fs::path& path) {
   std::ifstream file(path);
   try {
     for (std::string line; std::getline(file, line);) {
-      const json event = json_of(line);
+      const json event = base::json_of(line);
       if (!event.is_object()) continue;
-      const auto taker = takers().find(text_member(event, "e"));
+      const auto taker = takers().find(document::string_in(event, "e"));
       if (taker != takers().end()) taker->second(process, event);
     }
   } catch (const LostLines& lost) {
@@ -122,7 +123,7 @@ RecordedProcess read_process(const fs::path& path) {
   if (file.bad() || !file.is_open()) {
     throw std::runtime_error(fmt::format("{}: {}", path.string(), std::strerror(errno)));
   }
-  process.stacks = file_text(fs::path(path).replace_extension(".stacks"));
+  process.stacks = base::file_text(fs::path(path).replace_extension(".stacks"));
   process.values_path = fs::path(path).replace_extension(".values");
   return process;
 }
@@ -171,4 +172,4 @@ json facts_of(const RecordedProcess& process) {
   return facts;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 
 struct RecordedStep {
   std::uint64_t time_ns = 0;  // of its end, on the system's monotonic clock
@@ -105,4 +105,4 @@ Recording read_recording(const std::filesystem::path& folder);
 // What the logbook keeps of a recording, by the names that docs/logbook.md lists.
 nlohmann::json facts_of(const RecordedProcess& process);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

@@ -1,25 +1,25 @@
-#include "lab/runbook/session.h"
+#include "lab/runbook/trial/session.h"
 
 #include <exception>
 #include <span>
 #include <utility>
 
-#include "gpu/sha256.h"
-#include "lab/json_text.h"
-#include "lab/log.h"
-#include "lab/runbook/circumstances.h"
+#include "gpu/support/sha256.h"
+#include "lab/base/json_text.h"
+#include "lab/base/log.h"
+#include "lab/runbook/trial/circumstances.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 namespace {
 
 using nlohmann::json;
 
 // Of what makes two calls the same work.
 std::string key_of(const std::vector<std::string>& command, const json& settings) {
-  const std::string text = json_line({command, settings});
-  gpu::Sha256 hash;
+  const std::string text = base::json_line({command, settings});
+  gpu::support::Sha256 hash;
   hash.update(std::as_bytes(std::span(text)));
-  return gpu::hex_of(hash.finish()).substr(0, 32);
+  return gpu::support::hex_of(hash.finish()).substr(0, 32);
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ Session::Session(std::string verb, const SessionOptions& options, std::vector<st
                  const json& settings)
     : verb_(std::move(verb)),
       command_(std::move(command)),
-      logbook_(options.logbook.empty() ? Logbook::default_path() : std::filesystem::path(options.logbook)),
+      logbook_(options.logbook.empty() ? logbook::Logbook::default_path() : std::filesystem::path(options.logbook)),
       progress_(verb_, !options.quiet) {
   const std::string key = key_of(command_, settings);
   const auto left = options.fresh ? std::nullopt : logbook_.unfinished(verb_, key);
@@ -37,7 +37,7 @@ Session::Session(std::string verb, const SessionOptions& options, std::vector<st
     logbook_.take_over(run_);
     for (auto& [name, result] : logbook_.parts(run_)) parts_[name] = std::move(result);
     if (!parts_.empty()) {
-      log().info("going on with run {}, which has {} of its parts (--fresh begins anew)", run_, parts_.size());
+      base::log().info("going on with run {}, which has {} of its parts (--fresh begins anew)", run_, parts_.size());
     }
   } else {
     run_ = logbook_.begin(verb_, key, command_);
@@ -51,11 +51,9 @@ Session::~Session() {
   try {
     logbook_.interrupt(run_);
   } catch (const std::exception& error) {
-    log().error("the logbook does not know that run {} was interrupted: {}", run_, error.what());
+    base::log().error("the logbook does not know that run {} was interrupted: {}", run_, error.what());
   }
 }
-
-bool Session::has_part(const std::string& name) const { return parts_.contains(name); }
 
 json Session::part(const std::string& name, const std::function<json()>& make) {
   if (const auto found = parts_.find(name); found != parts_.end()) return *found;
@@ -66,19 +64,19 @@ json Session::part(const std::string& name, const std::function<json()>& make) {
   return result;
 }
 
-json Session::finish(Verdict verdict, json document) {
+json Session::finish(document::Verdict verdict, json document) {
   progress_.clear();
   document["version"] = 1;
   document["verb"] = verb_;
   document["run"] = run_;
-  document["verdict"] = verdict_text(verdict);
-  document["status"] = exit_status(verdict);
+  document["verdict"] = document::verdict_text(verdict);
+  document["status"] = document::exit_status(verdict);
   document["command"] = command_;
-  document["facts"] = logbook_.run(run_).value_or(LoggedRun{}).facts;
+  document["facts"] = logbook_.run(run_).value_or(logbook::LoggedRun{}).facts;
   document["samples"] = logbook_.samples(run_);
   logbook_.finish(run_, verdict, document);
   finished_ = true;
   return document;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

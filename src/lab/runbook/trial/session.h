@@ -10,16 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/logbook.h"
-#include "lab/runbook/progress.h"
-#include "lab/runbook/verdict.h"
+#include "lab/runbook/document/verdict.h"
+#include "lab/runbook/logbook/logbook.h"
+#include "lab/runbook/screen/progress.h"
 
-namespace anymps::lab {
-
-// The user asked to stop. What was finished is in the logbook.
-struct Interrupted : std::runtime_error {
-  Interrupted() : std::runtime_error("interrupted") {}
-};
+namespace anymps::lab::runbook::trial {
 
 // What every command takes.
 struct SessionOptions {
@@ -45,28 +40,27 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   std::int64_t run() const { return run_; }
-  Logbook& logbook() { return logbook_; }
-  Progress& progress() { return progress_; }
+  logbook::Logbook& logbook() { return logbook_; }
+  screen::Progress& progress() { return progress_; }
   const std::vector<std::string>& command() const { return command_; }
 
   // The result of a part: from the logbook where it is there, else made now and put there. What `make` throws, no part
   // comes of.
   nlohmann::json part(const std::string& name, const std::function<nlohmann::json()>& make);
-  bool has_part(const std::string& name) const;
 
   void put_facts(const nlohmann::json& facts) { logbook_.put_facts(run_, facts); }
 
   // Completes the document with what all have (version, verb, run, verdict, command, facts), and ends the run with it.
-  nlohmann::json finish(Verdict verdict, nlohmann::json document);
+  nlohmann::json finish(document::Verdict verdict, nlohmann::json document);
 
  private:
   std::string verb_;
   std::vector<std::string> command_;
-  Logbook logbook_;
+  logbook::Logbook logbook_;
   std::int64_t run_ = 0;
   nlohmann::json parts_ = nlohmann::json::object();
-  Progress progress_;
+  screen::Progress progress_;
   bool finished_ = false;
 };
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

@@ -1,16 +1,16 @@
-#include "lab/runbook/step_times.h"
+#include "lab/runbook/trial/step_times.h"
 
 #include <algorithm>
 
-#include "lab/nanosecond.h"
-#include "lab/quantile.h"
+#include "lab/base/nanosecond.h"
+#include "lab/base/quantile.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 
 Spread Spread::of(std::vector<double> values) {
   if (values.empty()) return {};
   std::ranges::sort(values);
-  return {quantile(values, 0.5), quantile(values, 0.25), quantile(values, 0.75)};
+  return {base::quantile(values, 0.5), base::quantile(values, 0.25), base::quantile(values, 0.75)};
 }
 
 double StepTimes::samples_per_second(double otherwise) const {
@@ -34,7 +34,7 @@ StepTimes step_times(const RecordedProcess& process, std::uint64_t warm_up) {
     const auto activity = process.facts.find("first_activity_ns");
     if (activity != process.facts.end() && activity->is_number()) {
       times.first_seconds =
-          static_cast<double>(steps.front().time_ns) * kNanosecond - activity->get<double>() * kNanosecond;
+          static_cast<double>(steps.front().time_ns) * base::kNanosecond - activity->get<double>() * base::kNanosecond;
     }
   }
   if (steps.size() <= first) return times;
@@ -42,18 +42,18 @@ StepTimes step_times(const RecordedProcess& process, std::uint64_t warm_up) {
   double input = 0;
   double samples = 0;
   for (std::size_t i = first; i < steps.size(); ++i) {
-    intervals.push_back(static_cast<double>(steps[i].time_ns - steps[i - 1].time_ns) * kNanosecond);
-    input += static_cast<double>(steps[i].input_ns) * kNanosecond;
+    intervals.push_back(static_cast<double>(steps[i].time_ns - steps[i - 1].time_ns) * base::kNanosecond);
+    input += static_cast<double>(steps[i].input_ns) * base::kNanosecond;
     samples += static_cast<double>(steps[i].samples);
   }
   times.steady_steps = intervals.size();
   times.samples_per_step = samples / static_cast<double>(intervals.size());
   times.window_seconds = process.window_begin_ns > 0 && process.window_end_ns > process.window_begin_ns
-                             ? static_cast<double>(process.window_end_ns - process.window_begin_ns) * kNanosecond
-                             : static_cast<double>(steps.back().time_ns - steps[first - 1].time_ns) * kNanosecond;
+                             ? static_cast<double>(process.window_end_ns - process.window_begin_ns) * base::kNanosecond
+                             : static_cast<double>(steps.back().time_ns - steps[first - 1].time_ns) * base::kNanosecond;
   times.input_share = times.window_seconds > 0 ? std::min(1.0, input / times.window_seconds) : 0;
   times.seconds = Spread::of(std::move(intervals));
   return times;
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

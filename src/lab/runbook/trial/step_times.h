@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "lab/runbook/recording.h"
+#include "lab/runbook/trial/recording.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 
 struct Spread {
   double median = 0;
@@ -32,4 +32,4 @@ struct StepTimes {
 // Steps from `warm_up` on, at least the first one left out.
 StepTimes step_times(const RecordedProcess& process, std::uint64_t warm_up);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

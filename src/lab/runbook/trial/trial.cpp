@@ -1,4 +1,4 @@
-#include "lab/runbook/trial.h"
+#include "lab/runbook/trial/trial.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -11,12 +11,12 @@
 #include <stdexcept>
 #include <thread>
 
-#include "lab/child.h"
-#include "lab/run_summary.h"
-#include "lab/runbook/platform.h"
-#include "lab/runbook/session.h"
+#include "lab/host/child.h"
+#include "lab/host/platform.h"
+#include "lab/runbook/trial/session.h"
+#include "lab/trace/run_summary.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 namespace {
 
 namespace fs = std::filesystem;
@@ -33,7 +33,7 @@ constexpr int kErrorLines = 5;
 
 double cpu_seconds_of_children() {
   double total = 0;
-  for (const ProcessUse& use : Platform::here().descendants(::getpid())) total += use.cpu_seconds;
+  for (const host::ProcessUse& use : host::Platform::here().descendants(::getpid())) total += use.cpu_seconds;
   return total;
 }
 
@@ -97,7 +97,7 @@ class Watcher {
   }
 
   void ask_for_stacks() {
-    for (const ProcessUse& use : Platform::here().descendants(::getpid())) {
+    for (const host::ProcessUse& use : host::Platform::here().descendants(::getpid())) {
       // Whoever has no recorder would be ended by the signal: it is about to be, all the same.
       if (fs::exists(folder_ / fmt::format("{}.stacks", use.pid))) ::kill(use.pid, SIGUSR1);
     }
@@ -142,17 +142,17 @@ std::string last_lines_of(const std::string& text, int lines) {
 }
 
 bool ran_out_of_memory(const Trial& trial) {
-  const auto counts = [](const TraceTally& tally) {
-    return tally.kind == gpu::TraceKind::kOutOfMemory || tally.kind == gpu::TraceKind::kBufferTooLarge;
+  const auto counts = [](const trace::TraceTally& tally) {
+    return tally.kind == gpu::trace::TraceKind::kOutOfMemory || tally.kind == gpu::trace::TraceKind::kBufferTooLarge;
   };
   const bool traced = std::ranges::any_of(
-      trial.traces, [&](const TraceFile& trace) { return std::ranges::any_of(trace.tallies, counts); });
+      trial.traces, [&](const trace::TraceFile& trace) { return std::ranges::any_of(trace.tallies, counts); });
   return traced || trial.output.find("out of memory") != std::string::npos ||
          trial.output.find("Invalid buffer size") != std::string::npos ||
          trial.output.find("can't allocate memory") != std::string::npos;
 }
 
-void judge_outcome(const ChildResult& result, bool hung, Trial& trial) {
+void judge_outcome(const host::ChildResult& result, bool hung, Trial& trial) {
   trial.status = result.status();
   if (hung) {
     trial.outcome = Outcome::kHung;
@@ -164,7 +164,7 @@ void judge_outcome(const ChildResult& result, bool hung, Trial& trial) {
     trial.why = last_lines_of(trial.output, 1);
   } else if (result.signal != 0) {
     trial.outcome = Outcome::kKilled;
-    trial.why = fmt::format("ended by {}{}", signal_name(result.signal),
+    trial.why = fmt::format("ended by {}{}", trace::signal_name(result.signal),
                             result.signal == SIGKILL ? "; a system that is out of memory does that" : "");
   } else {
     trial.outcome = Outcome::kCrashed;
@@ -196,7 +196,7 @@ std::string error_lines(const std::string& output) { return last_lines_of(output
 
 std::uint64_t Trial::peak_bytes() const {
   std::uint64_t peak = 0;
-  for (const TraceFile& trace : traces) peak = std::max(peak, trace.peak_block_bytes);
+  for (const trace::TraceFile& trace : traces) peak = std::max(peak, trace.peak_block_bytes);
   if (peak > 0) return peak;
   for (const RecordedProcess& process : recording.processes) {
     for (const RecordedStep& step : process.steps) peak = std::max(peak, step.driver_bytes);
@@ -206,11 +206,11 @@ std::uint64_t Trial::peak_bytes() const {
 
 Trial run_trial(const TrialSettings& settings, const json& spec, const TrialProgress& progress) {
   Trial trial;
-  trial.folder = std::make_shared<RunFolder>(RunFolder::temporary());
+  trial.folder = std::make_shared<host::RunFolder>(host::RunFolder::temporary());
   const fs::path recording = trial.folder->make_part("lab");
   const fs::path traces = trial.folder->make_part("traces");
   const fs::path output = trial.folder->path() / "output.txt";
-  ChildCommand command{settings.command, settings.environment};
+  host::ChildCommand command{settings.command, settings.environment};
   command.environment["ANYMPS_LAB"] = recording;
   command.environment["ANYMPS_LAB_SPEC"] = spec.dump();
   command.environment["ANYMPS_LAB_PARENT"] = std::to_string(::getpid());
@@ -219,8 +219,8 @@ Trial run_trial(const TrialSettings& settings, const json& spec, const TrialProg
   command.environment["PYTHONUNBUFFERED"] = "1";
 
   Watcher watcher(recording, settings.hang_seconds, progress);
-  ResidentSetWatch memory;
-  const ChildResult result = run_child_watched(command, output, std::ref(watcher));
+  host::ResidentSetWatch memory;
+  const host::ChildResult result = host::run_child_watched(command, output, std::ref(watcher));
   trial.resident = memory.peak();
   if (!result.start_error.empty()) {
     throw std::runtime_error(fmt::format("cannot start {}: {}", command.words.front(), result.start_error));
@@ -228,9 +228,9 @@ Trial run_trial(const TrialSettings& settings, const json& spec, const TrialProg
   trial.seconds = result.seconds;
   trial.output = tail_of(output);
   if (settings.show_output) std::fwrite(trial.output.data(), 1, trial.output.size(), stderr);
-  if (result.interrupted) throw Interrupted();
+  if (result.interrupted) throw host::Interrupted();
   trial.recording = read_recording(recording);
-  trial.traces = read_run(traces);
+  trial.traces = trace::read_run(traces);
   judge_outcome(result, watcher.hung(), trial);
   return trial;
 }
@@ -250,4 +250,4 @@ json failure_json(const Trial& trial) {
           {"output", trial.output}};
 }
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

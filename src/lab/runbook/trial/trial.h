@@ -11,13 +11,13 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/mac_profile.h"
-#include "lab/resident_set.h"
-#include "lab/run_folder.h"
-#include "lab/runbook/recording.h"
-#include "lab/trace_reader.h"
+#include "gpu/history/mac_profile.h"
+#include "lab/host/resident_set.h"
+#include "lab/host/run_folder.h"
+#include "lab/runbook/trial/recording.h"
+#include "lab/trace/reader.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 
 enum class Outcome { kRan, kOutOfMemory, kCrashed, kKilled, kHung, kNotStarted };
 
@@ -29,10 +29,10 @@ std::string error_lines(const std::string& output);
 
 // How the user's command is to be run, whichever trial it is for.
 struct TrialSettings {
-  std::vector<std::string> command;                // complete: with Python in front
-  std::map<std::string, std::string> environment;  // the Mac to simulate, fallback
-  std::optional<gpu::MacProfile> mac;              // the same Mac, where one is chosen
-  gpu::MacosVersion macos = gpu::kDefaultMacos;    // that it has
+  std::vector<std::string> command;                                // complete: with Python in front
+  std::map<std::string, std::string> environment;                  // the Mac to simulate, fallback
+  std::optional<gpu::history::MacProfile> mac;                     // the same Mac, where one is chosen
+  gpu::history::MacosVersion macos = gpu::history::kDefaultMacos;  // that it has
   // A child that records nothing for so long, and computes nothing meanwhile, hangs; one that records nothing for ten
   // times as long hangs, too.
   double hang_seconds = 60;
@@ -46,9 +46,9 @@ struct Trial {
   double seconds = 0;
   std::string output;  // the last lines of what it printed
   Recording recording;
-  std::vector<TraceFile> traces;      // of the device that anymps provides; empty elsewhere
-  ResidentSet resident;               // of all its processes, at the peak
-  std::shared_ptr<RunFolder> folder;  // where its files are, as long as this lives
+  std::vector<trace::TraceFile> traces;     // of the device that anymps provides; empty elsewhere
+  host::ResidentSet resident;               // of all its processes, at the peak
+  std::shared_ptr<host::RunFolder> folder;  // where its files are, as long as this lives
 
   const RecordedProcess* main() const { return recording.main(); }
   // The most that the device held: exact on the device that anymps provides, elsewhere what the driver had at the end
@@ -66,4 +66,4 @@ Trial run_trial(const TrialSettings& settings, const nlohmann::json& spec, const
 // What every document has of a trial that did not run: outcome, why, status, where its processes hung, last lines.
 nlohmann::json failure_json(const Trial& trial);
 
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

@@ -1,4 +1,4 @@
-#include "metal/frontend/air_target.h"
+#include "metal/frontend/emit/air_target.h"
 
 #include <clang/Basic/Builtins.h>
 #include <clang/Basic/MacroBuilder.h>
@@ -10,43 +10,47 @@
 #include <memory>
 
 #include "metal/air/signature.h"
-#include "metal/frontend/private_member.h"
+#include "metal/frontend/support/private_member.h"
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::emit {
 
 // Clang sets a target's options in its own factory only, and CodeGen asks for them.
-struct TargetOptionsMember {
-  using Member = std::shared_ptr<clang::TargetOptions> clang::TargetInfo::*;
-  friend constexpr Member revealed(TargetOptionsMember tag);
-};
-template struct Reveal<TargetOptionsMember, &clang::TargetInfo::TargetOpts>;
+struct TargetOptionsMember
+    : support::PrivateMember<TargetOptionsMember, std::shared_ptr<clang::TargetOptions> clang::TargetInfo::*> {};
 
+}  // namespace anymps::metal::frontend::emit
+
+// In a namespace that encloses the template.
+template struct anymps::metal::frontend::support::Reveal<anymps::metal::frontend::emit::TargetOptionsMember,
+                                                         &clang::TargetInfo::TargetOpts>;
+
+namespace anymps::metal::frontend::emit {
 namespace {
 
-// By clang::LangAS. The spaces of SYCL are those that the words of Metal become (words.cpp): Clang lets them convert to
-// the default space, so that methods, references and copies work on objects wherever they lie.
+// By clang::LangAS. The spaces of SYCL are those that the words of Metal become (lex/token_rewriter.cpp): Clang lets
+// them convert to the default space, so that methods, references and copies work on objects wherever they lie.
 constexpr clang::LangASMap kSpaces = {
     0,  // default
-    kDeviceSpace,
-    kThreadgroupSpace,
-    kConstantSpace,
+    air::kDeviceSpace,
+    air::kThreadgroupSpace,
+    air::kConstantSpace,
     0,
     0,
-    kDeviceSpace,
-    kDeviceSpace,  // OpenCL's
-    kDeviceSpace,
-    kConstantSpace,
-    kThreadgroupSpace,  // CUDA's
-    kDeviceSpace,
-    kConstantSpace,
-    kDeviceSpace,
-    kThreadgroupSpace,
+    air::kDeviceSpace,
+    air::kDeviceSpace,  // OpenCL's
+    air::kDeviceSpace,
+    air::kConstantSpace,
+    air::kThreadgroupSpace,  // CUDA's
+    air::kDeviceSpace,
+    air::kConstantSpace,
+    air::kDeviceSpace,
+    air::kThreadgroupSpace,
     0,  // SYCL's
     0,
     0,
-    0,                  // pointers by size
-    kThreadgroupSpace,  // HLSL's
-    0,                  // WebAssembly's
+    0,                       // pointers by size
+    air::kThreadgroupSpace,  // HLSL's
+    0,                       // WebAssembly's
 };
 
 // As Apple's compiler writes it into its modules.
@@ -108,4 +112,4 @@ void set_air_target(clang::CompilerInstance& compiler, unsigned version, bool fa
   target->adjust(compiler.getDiagnostics(), compiler.getLangOpts());
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::emit

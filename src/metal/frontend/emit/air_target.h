@@ -5,7 +5,7 @@ namespace clang {
 class CompilerInstance;
 }
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::emit {
 
 inline constexpr char kTriple[] = "air64-apple-macosx15.0.0";
 
@@ -13,4 +13,4 @@ inline constexpr char kTriple[] = "air64-apple-macosx15.0.0";
 // knows the targets of Clang alone.
 void set_air_target(clang::CompilerInstance& compiler, unsigned version, bool fast_math);
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::emit

@@ -1,4 +1,4 @@
-#include "metal/frontend/entries.h"
+#include "metal/frontend/emit/kernel_metadata.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
@@ -7,9 +7,9 @@
 
 #include <string>
 
-#include "metal/frontend/annotations.h"
+#include "metal/frontend/support/annotations.h"
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::emit {
 namespace {
 
 // AIR 2.6, which came with Metal 3.1 and is what PyTorch ships.
@@ -35,10 +35,10 @@ class EntryWriter {
  public:
   explicit EntryWriter(llvm::Module& module) : module_(module), nodes_(module.getContext()) {}
 
-  void write(const KernelDeclaration& kernel, const std::string& name) {
+  void write(const sema::KernelDeclaration& kernel, const std::string& name) {
     llvm::Function* body = module_.getFunction(kernel.function);
     llvm::SmallVector<llvm::Type*> types;
-    for (const KernelParameter& parameter : kernel.parameters) types.push_back(type_of(parameter));
+    for (const sema::KernelParameter& parameter : kernel.parameters) types.push_back(type_of(parameter));
     // A function of the program's may have the name already.
     if (llvm::Function* other = module_.getFunction(name)) other->setName(name + ".of_source");
     auto* entry =
@@ -46,13 +46,13 @@ class EntryWriter {
                                llvm::GlobalValue::ExternalLinkage, name, module_);
     entry->addFnAttr(llvm::Attribute::NoUnwind);
     entry->addFnAttr(llvm::Attribute::Convergent);
-    entry->addFnAttr(kPlaceAttribute, kernel.place);
+    entry->addFnAttr(support::kPlaceAttribute, kernel.place);
     llvm::IRBuilder<> b(llvm::BasicBlock::Create(module_.getContext(), "entry", entry));
     llvm::SmallVector<llvm::Value*> arguments;
     for (unsigned i = 0; i < entry->arg_size(); ++i) {
       llvm::Argument& argument = *entry->getArg(i);
       argument.setName(kernel.parameters[i].name);
-      if (is_bound(kernel.parameters[i].kind))
+      if (air::is_bound(kernel.parameters[i].kind))
         argument.addAttr(llvm::Attribute::get(b.getContext(), "air-buffer-no-alias"));
       arguments.push_back(passed(b, argument, *body, i));
     }
@@ -62,8 +62,8 @@ class EntryWriter {
   }
 
  private:
-  llvm::Type* type_of(const KernelParameter& parameter) {
-    if (is_bound(parameter.kind)) return llvm::PointerType::get(module_.getContext(), parameter.address_space);
+  llvm::Type* type_of(const sema::KernelParameter& parameter) {
+    if (air::is_bound(parameter.kind)) return llvm::PointerType::get(module_.getContext(), parameter.address_space);
     llvm::Type* number = llvm::Type::getIntNTy(module_.getContext(), parameter.bits);
     return parameter.components == 1 ? number : llvm::FixedVectorType::get(number, parameter.components);
   }
@@ -78,7 +78,7 @@ class EntryWriter {
     return copy;
   }
 
-  void describe(const KernelDeclaration& kernel, llvm::Function& entry) {
+  void describe(const sema::KernelDeclaration& kernel, llvm::Function& entry) {
     llvm::SmallVector<llvm::Metadata*> arguments;
     for (unsigned i = 0; i < kernel.parameters.size(); ++i) arguments.push_back(describe(kernel.parameters[i], i));
     llvm::SmallVector<llvm::Metadata*> node = {llvm::ValueAsMetadata::get(&entry), nodes_.node({}),
@@ -89,16 +89,16 @@ class EntryWriter {
     module_.getOrInsertNamedMetadata("air.kernel")->addOperand(nodes_.node(node));
   }
 
-  llvm::MDNode* describe(const KernelParameter& parameter, unsigned index) {
+  llvm::MDNode* describe(const sema::KernelParameter& parameter, unsigned index) {
     llvm::SmallVector<llvm::Metadata*> node = {nodes_.number(index)};
     const auto say = [&](llvm::StringRef key) { node.push_back(nodes_.text(key)); };
     const auto say_number = [&](llvm::StringRef key, std::uint64_t value) {
       say(key);
       node.push_back(nodes_.number(value));
     };
-    if (is_bound(parameter.kind)) {
+    if (air::is_bound(parameter.kind)) {
       say("air.buffer");
-      if (parameter.is_reference && parameter.address_space != kThreadgroupSpace) {
+      if (parameter.is_reference && parameter.address_space != air::kThreadgroupSpace) {
         say_number("air.buffer_size", parameter.size);
       }
       say_number("air.location_index", parameter.binding);
@@ -114,7 +114,7 @@ class EntryWriter {
         say_number("air.arg_type_align_size", parameter.alignment);
       }
     } else {
-      say("air." + std::string(name_of(parameter.kind)));
+      say("air." + std::string(air::name_of(parameter.kind)));
     }
     say("air.arg_type_name");
     say(parameter.type_name);
@@ -123,9 +123,9 @@ class EntryWriter {
     return nodes_.node(node);
   }
 
-  llvm::MDNode* describe(const std::vector<Member>& members) {
+  llvm::MDNode* describe(const std::vector<air::Member>& members) {
     llvm::SmallVector<llvm::Metadata*> node;
-    for (const Member& member : members) {
+    for (const air::Member& member : members) {
       if (!member.members.empty()) node.append({nodes_.text("air.struct_type_info"), describe(member.members)});
       node.append({nodes_.number(member.offset), nodes_.number(member.size), nodes_.number(member.count),
                    nodes_.text(member.type_name), nodes_.text(member.name)});
@@ -138,7 +138,7 @@ class EntryWriter {
 };
 
 // "_Z5scale.MTL_FC_INIT_3_f", which lowering looks for.
-void name_constant(llvm::Module& module, const ConstantDeclaration& constant, Nodes& nodes) {
+void name_constant(llvm::Module& module, const sema::ConstantDeclaration& constant, Nodes& nodes) {
   llvm::GlobalVariable* global = module.getNamedGlobal(constant.global);
   global->setName(constant.global + ".MTL_FC_INIT_" + std::to_string(constant.id) + "_" + constant.type_name);
   global->setInitializer(llvm::UndefValue::get(global->getValueType()));
@@ -165,14 +165,14 @@ void say_versions(llvm::Module& module, const ModuleVersion& version, Nodes& nod
 
 }  // namespace
 
-void add_entries(llvm::Module& module, const Declarations& declarations, const ModuleVersion& version) {
+void add_entries(llvm::Module& module, const sema::Declarations& declarations, const ModuleVersion& version) {
   Nodes nodes(module.getContext());
   EntryWriter writer(module);
-  for (const KernelDeclaration& kernel : declarations.kernels) {
+  for (const sema::KernelDeclaration& kernel : declarations.kernels) {
     for (const std::string& name : kernel.names) writer.write(kernel, name);
   }
-  for (const ConstantDeclaration& constant : declarations.constants) name_constant(module, constant, nodes);
+  for (const sema::ConstantDeclaration& constant : declarations.constants) name_constant(module, constant, nodes);
   say_versions(module, version, nodes);
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::emit

@@ -2,15 +2,15 @@
 // which. It calls the function that Clang made of the source.
 #pragma once
 
-#include "metal/frontend/kernels.h"
+#include "metal/frontend/sema/kernel_declarations.h"
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::emit {
 
 struct ModuleVersion {
   unsigned metal = 320;  // as __METAL_VERSION__
   bool fast_math = false;
 };
 
-void add_entries(llvm::Module& module, const Declarations& declarations, const ModuleVersion& version);
+void add_entries(llvm::Module& module, const sema::Declarations& declarations, const ModuleVersion& version);
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::emit

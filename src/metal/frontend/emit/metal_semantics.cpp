@@ -1,4 +1,4 @@
-#include "metal/frontend/conform.h"
+#include "metal/frontend/emit/metal_semantics.h"
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/IRBuilder.h>
@@ -9,9 +9,9 @@
 #include <string>
 
 #include "metal/air/signature.h"
-#include "metal/frontend/annotations.h"
+#include "metal/frontend/support/annotations.h"
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::emit {
 namespace {
 
 // "f32", "v4f16", "i8", as the names of AIR's functions have it.
@@ -91,7 +91,7 @@ void conform(llvm::Module& module) {
   }
   for (llvm::GlobalVariable& global : module.globals()) {
     global.setComdat(nullptr);
-    if (global.getAddressSpace() == kThreadgroupSpace && global.getSection() == kUninitialisedSection) {
+    if (global.getAddressSpace() == air::kThreadgroupSpace && global.getSection() == support::kUninitialisedSection) {
       global.setInitializer(llvm::UndefValue::get(global.getValueType()));
     }
     global.setSection("");
@@ -99,4 +99,4 @@ void conform(llvm::Module& module) {
   for (const char* name : {"llvm.global.annotations", "llvm.used", "llvm.compiler.used"}) forget(module, name);
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::emit

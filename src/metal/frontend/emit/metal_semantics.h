@@ -5,7 +5,7 @@ namespace llvm {
 class Module;
 }
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::emit {
 
 // - A number out of range converts to the nearest that there is: `fptosi` becomes "air.convert".
 // - The distance of a shift counts modulo the width.
@@ -13,4 +13,4 @@ namespace anymps::metal::frontend {
 // - What Clang leaves for linkers and annotations goes.
 void conform(llvm::Module& module);
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::emit

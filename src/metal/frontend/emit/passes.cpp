@@ -1,4 +1,4 @@
-#include "metal/frontend/passes.h"
+#include "metal/frontend/emit/passes.h"
 
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/Module.h>
@@ -9,16 +9,16 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
-#include "metal/frontend/limits.h"
+#include "metal/frontend/support/limits.h"
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::emit {
 namespace {
 
 // What is not needed for the result to be right is left out once the time is over, and what takes more than its share
 // of it where a function is long.
 bool may_run(llvm::StringRef pass, llvm::Any unit) {
   constexpr std::size_t kManyBlocks = 4096;
-  if (seconds_used() > kMostSeconds) return false;
+  if (support::seconds_used() > support::kMostSeconds) return false;
   if (pass != "JumpThreadingPass" && pass != "CorrelatedValuePropagationPass" && pass != "GVNPass") return true;
   const auto* function = llvm::any_cast<const llvm::Function*>(&unit);
   return function == nullptr || (*function)->size() <= kManyBlocks;
@@ -82,4 +82,4 @@ void Passes::optimise(llvm::Module& module) {
   passes.run(module, modules_);
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::emit

@@ -4,7 +4,7 @@
 #include <llvm/IR/PassInstrumentation.h>
 #include <llvm/Passes/PassBuilder.h>
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::emit {
 
 class Passes {
  public:
@@ -26,4 +26,4 @@ class Passes {
   llvm::PassBuilder builder_;
 };
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::emit

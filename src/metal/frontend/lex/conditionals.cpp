@@ -1,13 +1,13 @@
-#include "metal/frontend/conditionals.h"
+#include "metal/frontend/lex/conditionals.h"
 
 #include <clang/Lex/Preprocessor.h>
 #include <clang/Lex/Token.h>
 
 #include <cstddef>
 
-#include "metal/frontend/tokens.h"
+#include "metal/frontend/lex/tokens.h"
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::lex {
 namespace {
 
 using clang::Token;
@@ -42,4 +42,4 @@ std::vector<Token> choose_by_value(clang::Preprocessor& preprocessor, const std:
   return out;
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::lex

@@ -11,9 +11,9 @@ class Preprocessor;
 class Token;
 }  // namespace clang
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::lex {
 
 // It costs a call for each operand and makes messages harder to read: for programs that Clang refuses without.
 std::vector<clang::Token> choose_by_value(clang::Preprocessor& preprocessor, const std::vector<clang::Token>& tokens);
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::lex

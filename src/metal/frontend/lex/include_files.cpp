@@ -1,4 +1,4 @@
-#include "metal/frontend/files.h"
+#include "metal/frontend/lex/include_files.h"
 
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
@@ -6,9 +6,9 @@
 
 #include <utility>
 
-#include "metal/frontend/standard_headers.h"
+#include "metal/frontend/lex/standard_headers.h"
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::lex {
 namespace {
 
 // The disk, of which only what lies in some folders is there. Links are followed before that is decided.
@@ -79,4 +79,4 @@ std::string hash_of_headers() {
   return std::to_string(hash);
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::lex

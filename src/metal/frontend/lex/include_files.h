@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::lex {
 
 // Where our headers seem to lie.
 inline constexpr char kHeaderFolder[] = "/metal";
@@ -25,4 +25,4 @@ llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files_for(const std::vector<std:
 // Changes with our headers.
 std::string hash_of_headers();
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::lex

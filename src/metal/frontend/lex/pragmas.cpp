@@ -1,4 +1,4 @@
-#include "metal/frontend/pragmas.h"
+#include "metal/frontend/lex/pragmas.h"
 
 #include <clang/Lex/LexDiagnostic.h>
 #include <clang/Lex/Pragma.h>
@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::lex {
 namespace {
 
 class FpPragma final : public clang::PragmaHandler {
@@ -80,4 +80,4 @@ void add_pragmas(clang::Preprocessor& preprocessor) {
   preprocessor.AddPragmaHandler("clang", new IgnoredPragma("__debug"));
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::lex

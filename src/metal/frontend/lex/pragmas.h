@@ -6,8 +6,8 @@ namespace clang {
 class Preprocessor;
 }
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::lex {
 
 void add_pragmas(clang::Preprocessor& preprocessor);
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::lex

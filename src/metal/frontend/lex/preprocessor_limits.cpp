@@ -1,3 +1,5 @@
+#include "metal/frontend/lex/preprocessor_limits.h"
+
 #include <clang/Basic/SourceManager.h>
 #include <clang/Lex/MacroArgs.h>
 #include <clang/Lex/MacroInfo.h>
@@ -9,27 +11,28 @@
 #include <memory>
 #include <utility>
 
-#include "metal/frontend/limits.h"
-#include "metal/frontend/private_member.h"
+#include "metal/frontend/support/limits.h"
+#include "metal/frontend/support/private_member.h"
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::lex {
 
-struct NumberOfTokens {
-  using Member = unsigned clang::MacroInfo::*;
-  friend constexpr Member revealed(NumberOfTokens tag);
-};
-template struct Reveal<NumberOfTokens, &clang::MacroInfo::NumReplacementTokens>;
+struct NumberOfTokens : support::PrivateMember<NumberOfTokens, unsigned clang::MacroInfo::*> {};
 
-struct NoMoreIncludes {
-  using Member = bool clang::Preprocessor::*;
-  friend constexpr Member revealed(NoMoreIncludes tag);
-};
-template struct Reveal<NoMoreIncludes, &clang::Preprocessor::HasReachedMaxIncludeDepth>;
+struct NoMoreIncludes : support::PrivateMember<NoMoreIncludes, bool clang::Preprocessor::*> {};
 
+}  // namespace anymps::metal::frontend::lex
+
+// In a namespace that encloses the template.
+template struct anymps::metal::frontend::support::Reveal<anymps::metal::frontend::lex::NumberOfTokens,
+                                                         &clang::MacroInfo::NumReplacementTokens>;
+template struct anymps::metal::frontend::support::Reveal<anymps::metal::frontend::lex::NoMoreIncludes,
+                                                         &clang::Preprocessor::HasReachedMaxIncludeDepth>;
+
+namespace anymps::metal::frontend::lex {
 namespace {
 
 using Sizes = std::vector<std::size_t>;
-constexpr std::size_t kTooMany = kMostTokens + 1;
+constexpr std::size_t kTooMany = support::kMostTokens + 1;
 constexpr unsigned kDeepestCalls = 200;
 
 std::size_t sum(std::size_t a, std::size_t b) { return std::min(a + b, kTooMany); }
@@ -122,7 +125,7 @@ class Watch final : public clang::PPCallbacks {
     clang::MacroInfo* macro = definition.getMacroInfo();
     if (macro == nullptr || macro->isBuiltinMacro()) return;
     if (!over_) {
-      const std::size_t most = pp_.isParsingIfOrElifDirective() ? kMostConditionTokens : kMostTokens;
+      const std::size_t most = pp_.isParsingIfOrElifDirective() ? support::kMostConditionTokens : support::kMostTokens;
       if (reckoner_.size_of_call(*macro, arguments) > most) {
         stop(name.getLocation(), "the expansion of this macro is too long");
       } else if (++expansions_ % 1024 == 0) {
@@ -143,7 +146,7 @@ class Watch final : public clang::PPCallbacks {
   void FileChanged(clang::SourceLocation where, FileChangeReason reason, clang::SrcMgr::CharacteristicKind /*kind*/,
                    clang::FileID /*previous*/) override {
     if (reason != EnterFile || over_) return;
-    if (++files_ > kMostFiles) stop(where, "more files are included than a program may have");
+    if (++files_ > support::kMostFiles) stop(where, "more files are included than a program may have");
     check_time(where);
   }
 
@@ -156,7 +159,7 @@ class Watch final : public clang::PPCallbacks {
     over_ = true;
   }
   void check_time(clang::SourceLocation where) {
-    if (seconds_used() > kMostSeconds) stop(where, "the program takes too long to preprocess");
+    if (support::seconds_used() > support::kMostSeconds) stop(where, "the program takes too long to preprocess");
   }
 
   clang::Preprocessor& pp_;
@@ -172,4 +175,4 @@ void watch_preprocessor(clang::Preprocessor& preprocessor) {
   preprocessor.addPPCallbacks(std::make_unique<Watch>(preprocessor));
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::lex

@@ -1,4 +1,4 @@
-#include "metal/frontend/refused_words.h"
+#include "metal/frontend/lex/reserved_keywords.h"
 
 #include <clang/Basic/SourceManager.h>
 #include <clang/Lex/Preprocessor.h>
@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::lex {
 namespace {
 
 namespace tok = clang::tok;
@@ -52,4 +52,4 @@ void refuse_words(clang::Preprocessor& preprocessor, const std::vector<clang::To
   }
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::lex

@@ -1,3 +1,5 @@
+#include "metal/frontend/lex/source_text.h"
+
 #include <clang/Basic/CharInfo.h>
 #include <clang/Basic/LangOptions.h>
 #include <clang/Lex/Lexer.h>
@@ -6,9 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "metal/frontend/limits.h"
+#include "metal/frontend/support/limits.h"
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::lex {
 namespace {
 
 struct Refused {
@@ -46,8 +48,9 @@ std::optional<Refused> refused_directive(const std::string& source) {
       }
     }
     behind_hash = token.is(clang::tok::hash) && token.isAtStartOfLine();
-    if (condition != nullptr && ++length > kMostConditionTokens) {
-      return refuse(condition, "the condition has more than " + std::to_string(kMostConditionTokens) + " parts");
+    if (condition != nullptr && ++length > support::kMostConditionTokens) {
+      return refuse(condition,
+                    "the condition has more than " + std::to_string(support::kMostConditionTokens) + " parts");
     }
   }
   return std::nullopt;
@@ -56,9 +59,9 @@ std::optional<Refused> refused_directive(const std::string& source) {
 }  // namespace
 
 std::string refused_text(std::string_view source) {
-  if (source.size() > kMostSourceBytes) {
+  if (source.size() > support::kMostSourceBytes) {
     return ": error: the source has " + std::to_string(source.size()) + " bytes; the most is " +
-           std::to_string(kMostSourceBytes);
+           std::to_string(support::kMostSourceBytes);
   }
   if (const std::size_t place = source.find('\0'); place != std::string_view::npos) {
     const auto line = 1 + std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(place), '\n');
@@ -70,4 +73,4 @@ std::string refused_text(std::string_view source) {
   return "";
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::lex

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::lex {
 
 struct StandardHeader {
   std::string_view name;  // "metal_math"
@@ -13,4 +13,4 @@ struct StandardHeader {
 
 std::span<const StandardHeader> standard_headers();
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::lex

@@ -1,4 +1,4 @@
-#include "metal/frontend/words.h"
+#include "metal/frontend/lex/token_rewriter.h"
 
 #include <clang/Basic/CharInfo.h>
 #include <clang/Basic/DiagnosticIDs.h>
@@ -15,10 +15,10 @@
 #include <utility>
 
 #include "metal/air/signature.h"
-#include "metal/frontend/annotations.h"
-#include "metal/frontend/tokens.h"
+#include "metal/frontend/lex/tokens.h"
+#include "metal/frontend/support/annotations.h"
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::lex {
 namespace {
 
 using clang::Token;
@@ -27,9 +27,9 @@ using Kind = tok::TokenKind;
 
 enum class Word { kNone, kDevice, kThreadgroup, kConstant, kThread, kCoherent, kKernel, kOtherFunction };
 
-// What kernels.cpp asks about.
+// What sema/kernel_declarations.cpp asks about.
 bool is_asked_for(llvm::StringRef attribute) {
-  return builtin_named(std::string_view(attribute)) ||
+  return air::builtin_named(std::string_view(attribute)) ||
          llvm::StringSwitch<bool>(attribute)
              .Cases("buffer", "threadgroup", "texture", "sampler", "stage_in", true)
              .Cases("host_name", "function_constant", "max_total_threads_per_threadgroup", true)
@@ -198,7 +198,7 @@ class Translator {
 
   // ---- writing ----
 
-  Token make_name(llvm::StringRef name, clang::SourceLocation where) { return frontend::make_name(pp_, name, where); }
+  Token make_name(llvm::StringRef name, clang::SourceLocation where) { return lex::make_name(pp_, name, where); }
   Token make_literal(Kind kind, const std::string& text, clang::SourceLocation where) {
     Token token = make_token(kind, where);
     char* kept = pp_.getPreprocessorAllocator().Allocate<char>(text.size() + 1);
@@ -222,7 +222,7 @@ class Translator {
   void annotate(const std::string& name, llvm::ArrayRef<Token> arguments, clang::SourceLocation where) {
     out_.push_back(make_name("annotate", where));
     out_.push_back(make_token(tok::l_paren, where));
-    out_.push_back(make_literal(tok::string_literal, "\"" + (kAnnotationPrefix + name) + "\"", where));
+    out_.push_back(make_literal(tok::string_literal, "\"" + (support::kAnnotationPrefix + name) + "\"", where));
     if (!arguments.empty()) out_.push_back(make_token(tok::comma, where));
     out_.insert(out_.end(), arguments.begin(), arguments.end());
     out_.push_back(make_token(tok::r_paren, where));
@@ -430,7 +430,8 @@ class Translator {
       attribute(where, [&] {
         out_.push_back(make_name("section", where));
         out_.push_back(make_token(tok::l_paren, where));
-        out_.push_back(make_literal(tok::string_literal, std::string("\"") + kUninitialisedSection + "\"", where));
+        out_.push_back(
+            make_literal(tok::string_literal, std::string("\"") + support::kUninitialisedSection + "\"", where));
         out_.push_back(make_token(tok::r_paren, where));
       });
     }
@@ -679,4 +680,4 @@ std::vector<clang::Token> translate_words(clang::Preprocessor& preprocessor, con
   return Translator(preprocessor, tokens).run();
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::lex

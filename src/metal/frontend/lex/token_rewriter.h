@@ -19,10 +19,10 @@ class Preprocessor;
 class Token;
 }  // namespace clang
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::lex {
 
 // `tokens` ends with that of the end of the file. What cannot be said in Metal is reported to the preprocessor's
 // diagnostics.
 std::vector<clang::Token> translate_words(clang::Preprocessor& preprocessor, const std::vector<clang::Token>& tokens);
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::lex

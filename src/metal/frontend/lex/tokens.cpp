@@ -1,8 +1,8 @@
-#include "metal/frontend/tokens.h"
+#include "metal/frontend/lex/tokens.h"
 
 #include <clang/Lex/Preprocessor.h>
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::lex {
 
 namespace tok = clang::tok;
 
@@ -36,4 +36,4 @@ int angles_of(const clang::Token& token) {
   return token.is(tok::greatergreater) ? -2 : 0;
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::lex

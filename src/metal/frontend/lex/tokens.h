@@ -10,7 +10,7 @@ namespace clang {
 class Preprocessor;
 }  // namespace clang
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::lex {
 
 clang::Token make_token(clang::tok::TokenKind kind, clang::SourceLocation where);
 // A name or a keyword.
@@ -22,4 +22,4 @@ void append_name_in_metal(clang::Preprocessor& preprocessor, llvm::StringRef nam
 // By how much a token opens the brackets of templates: 1 for `<`, -2 for `>>`.
 int angles_of(const clang::Token& token);
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::lex

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::sema {
 
 class Gate final : public clang::ASTConsumer {
  public:
@@ -56,4 +56,4 @@ class Gate final : public clang::ASTConsumer {
   bool open_ = false;
 };
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::sema

@@ -1,4 +1,4 @@
-#include "metal/frontend/contract.h"
+#include "metal/frontend/sema/fp_contract.h"
 
 #include <clang/AST/DeclTemplate.h>
 #include <clang/AST/RecursiveASTVisitor.h>
@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::sema {
 namespace {
 
 struct Operator {
@@ -82,7 +82,7 @@ class Contraction {
     if (is_new) {
       const auto* decl =
           llvm::dyn_cast_or_null<clang::FunctionDecl>(generator_.GetDeclForMangledName(callee->getName()));
-      if (decl != nullptr) found->second = frontend::operator_of(*decl);
+      if (decl != nullptr) found->second = sema::operator_of(*decl);
     }
     return found->second;
   }
@@ -176,4 +176,4 @@ void contract_vectors(clang::CodeGenerator& generator) {
   }
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::sema

@@ -1,4 +1,4 @@
-#include "metal/frontend/kernels.h"
+#include "metal/frontend/sema/kernel_declarations.h"
 
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/Attr.h>
@@ -16,15 +16,15 @@
 #include <algorithm>
 #include <set>
 
-#include "metal/frontend/annotations.h"
-#include "metal/frontend/messages.h"
+#include "metal/frontend/support/annotations.h"
+#include "metal/frontend/support/diagnostics.h"
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::sema {
 namespace {
 
 llvm::StringRef word_of(const clang::AnnotateAttr& attribute) {
   llvm::StringRef word = attribute.getAnnotation();
-  return word.consume_front(kAnnotationPrefix) ? word : llvm::StringRef();
+  return word.consume_front(support::kAnnotationPrefix) ? word : llvm::StringRef();
 }
 
 const clang::AnnotateAttr* find(const clang::Decl& declaration, llvm::StringRef word) {
@@ -98,7 +98,7 @@ class Reader {
   }
 
   std::string name_of(clang::QualType type) const {
-    return in_words_of_metal(type.getUnqualifiedType().getAsString(policy_));
+    return support::in_words_of_metal(type.getUnqualifiedType().getAsString(policy_));
   }
 
   void read_kernel(const llvm::Function& function, const clang::FunctionDecl& declaration) {
@@ -156,7 +156,7 @@ class Reader {
     const clang::QualType type = declaration.getType();
     if (type->isPointerType() || type->isReferenceType()) {
       for (const auto* attribute : declaration.specific_attrs<clang::AnnotateAttr>()) {
-        if (builtin_named(word_of(*attribute))) refuse_type(declaration);
+        if (air::builtin_named(word_of(*attribute))) refuse_type(declaration);
       }
       read_pointer(parameter, declaration, type->getPointeeType());
       return parameter;
@@ -166,10 +166,10 @@ class Reader {
     parameter.components = numbers.count;
     parameter.bits = static_cast<unsigned>(context_.getTypeSize(numbers.element));
     for (const auto* attribute : declaration.specific_attrs<clang::AnnotateAttr>()) {
-      const auto kind = builtin_named(word_of(*attribute));
+      const auto kind = air::builtin_named(word_of(*attribute));
       if (!kind) continue;
       parameter.kind = *kind;
-      const bool is_position = most_components(*kind) >= numbers.count;
+      const bool is_position = air::most_components(*kind) >= numbers.count;
       if (!numbers.element->isUnsignedIntegerType() || (parameter.bits != 16 && parameter.bits != 32) || !is_position) {
         refuse_type(declaration);
       }
@@ -184,7 +184,7 @@ class Reader {
 
   void refuse_type(const clang::ParmVarDecl& declaration) {
     error(declaration.getLocation(), "type '%0' is not valid for this attribute",
-          in_words_of_metal(declaration.getType().getAsString(policy_)));
+          support::in_words_of_metal(declaration.getType().getAsString(policy_)));
   }
 
   void read_pointer(KernelParameter& parameter, const clang::ParmVarDecl& declaration, clang::QualType pointee) {
@@ -197,7 +197,7 @@ class Reader {
       parameter.alignment = static_cast<std::size_t>(context_.getTypeAlignInChars(pointee).getQuantity());
     }
     if (parameter.size != 0) parameter.members = members_of(pointee);
-    if (parameter.address_space == kThreadgroupSpace) parameter.kind = ArgumentKind::kThreadgroupBuffer;
+    if (parameter.address_space == air::kThreadgroupSpace) parameter.kind = air::ArgumentKind::kThreadgroupBuffer;
     if (parameter.address_space == 0) {
       error(declaration.getLocation(), "pointer type must have explicit address space qualifier: parameter '%0'",
             parameter.name);
@@ -205,17 +205,17 @@ class Reader {
   }
 
   // Of a struct of the program's, or an array as a class; vectors and the like are one value.
-  std::vector<Member> members_of(clang::QualType type) const {
+  std::vector<air::Member> members_of(clang::QualType type) const {
     const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
     if (record == nullptr || !record->hasDefinition() || record->isUnion()) return {};
     const bool is_ours = context_.getSourceManager().isInSystemHeader(record->getLocation());
     if (is_ours && record->getName() != "array") return {};
     const clang::ASTRecordLayout& layout = context_.getASTRecordLayout(record);
-    std::vector<Member> members;
+    std::vector<air::Member> members;
     for (const clang::FieldDecl* field : record->fields()) {
       if (field->isBitField()) return {};
       clang::QualType one = field->getType();
-      Member member;
+      air::Member member;
       member.offset = static_cast<std::size_t>(
           context_.toCharUnitsFromBits(layout.getFieldOffset(field->getFieldIndex())).getQuantity());
       while (const clang::ConstantArrayType* array = context_.getAsConstantArrayType(one)) {
@@ -240,8 +240,8 @@ class Reader {
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
       KernelParameter& parameter = kernel.parameters[i];
-      if (!is_bound(parameter.kind)) continue;
-      const bool threadgroup = parameter.kind == ArgumentKind::kThreadgroupBuffer;
+      if (!air::is_bound(parameter.kind)) continue;
+      const bool threadgroup = parameter.kind == air::ArgumentKind::kThreadgroupBuffer;
       const clang::ParmVarDecl& parameter_declaration = *declaration.getParamDecl(static_cast<unsigned>(i));
       const auto* attribute = find(parameter_declaration, threadgroup ? "threadgroup" : "buffer");
       const auto index = attribute == nullptr ? std::nullopt : number_of(*attribute, context_);
@@ -250,10 +250,10 @@ class Reader {
         continue;
       }
       parameter.binding = *index;
-      if (*index >= kMaxBindings) {
+      if (*index >= air::kMaxBindings) {
         error(parameter_declaration.getLocation(),
               "'buffer' attribute parameter is out of bounds: must be between 0 and %0",
-              std::to_string(kMaxBindings - 1));
+              std::to_string(air::kMaxBindings - 1));
       } else if (!(threadgroup ? threadgroups : buffers).insert(*index).second) {
         error(parameter_declaration.getLocation(), "cannot reserve 'buffer' resource locations at index %0",
               std::to_string(*index));
@@ -261,12 +261,12 @@ class Reader {
     }
     for (const std::size_t i : open) {
       KernelParameter& parameter = kernel.parameters[i];
-      std::set<unsigned>& taken = parameter.kind == ArgumentKind::kThreadgroupBuffer ? threadgroups : buffers;
+      std::set<unsigned>& taken = parameter.kind == air::ArgumentKind::kThreadgroupBuffer ? threadgroups : buffers;
       while (taken.contains(parameter.binding)) ++parameter.binding;
       taken.insert(parameter.binding);
-      if (parameter.binding >= kMaxBindings) {
+      if (parameter.binding >= air::kMaxBindings) {
         error(declaration.getParamDecl(static_cast<unsigned>(i))->getLocation(),
-              "there are %0 places for buffers, and no more", std::to_string(kMaxBindings));
+              "there are %0 places for buffers, and no more", std::to_string(air::kMaxBindings));
       }
     }
   }
@@ -297,4 +297,4 @@ Declarations read_declarations(clang::CodeGenerator& generator, clang::ASTContex
   return Reader(generator, context, module).read();
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::sema

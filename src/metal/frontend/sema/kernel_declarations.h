@@ -17,10 +17,10 @@ namespace llvm {
 class Module;
 }
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::sema {
 
 struct KernelParameter {
-  ArgumentKind kind = ArgumentKind::kBuffer;
+  air::ArgumentKind kind = air::ArgumentKind::kBuffer;
   std::string name;
   std::string type_name;
   // Of what is bound by index.
@@ -30,7 +30,7 @@ struct KernelParameter {
   bool is_reference = false;  // at least one element is there
   std::size_t size = 0;
   std::size_t alignment = 0;
-  std::vector<Member> members;  // of a struct
+  std::vector<air::Member> members;  // of a struct
   // Of the others.
   unsigned components = 1;
   unsigned bits = 32;
@@ -59,4 +59,4 @@ struct Declarations {
 // Of the module that the generator made. What Metal does not allow is reported to the context's diagnostics.
 Declarations read_declarations(clang::CodeGenerator& generator, clang::ASTContext& context, llvm::Module& module);
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::sema

@@ -4,9 +4,10 @@
 #include <clang/Lex/Preprocessor.h>
 #include <clang/Lex/Token.h>
 
-#include "metal/frontend/limits.h"
+#include "metal/frontend/sema/parser_limits.h"
+#include "metal/frontend/support/limits.h"
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::sema {
 namespace {
 
 namespace tok = clang::tok;
@@ -43,7 +44,7 @@ class Nesting {
       default:
         break;
     }
-    return run_ > kMostNested || scopes_.back().elses > kMostNested;
+    return run_ > support::kMostNested || scopes_.back().elses > support::kMostNested;
   }
 
  private:
@@ -73,10 +74,10 @@ bool check_nesting(clang::Preprocessor& preprocessor, const std::vector<clang::T
     diagnostics.Report(tokens[i].getLocation(),
                        diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Fatal,
                                                    "an expression, declaration or statement has more than %0 parts"))
-        << static_cast<unsigned>(kMostNested);
+        << static_cast<unsigned>(support::kMostNested);
     return false;
   }
   return true;
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::sema

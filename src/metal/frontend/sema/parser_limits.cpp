@@ -1,3 +1,5 @@
+#include "metal/frontend/sema/parser_limits.h"
+
 #include <clang/AST/ASTContext.h>
 #include <clang/Lex/Preprocessor.h>
 #include <clang/Lex/Token.h>
@@ -7,25 +9,25 @@
 #include <ctime>
 #include <memory>
 
-#include "metal/frontend/limits.h"
+#include "metal/frontend/support/limits.h"
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::sema {
 namespace {
 
 // True where the program is over a limit, which is then reported, or where something else has ended it.
 bool is_over(clang::Sema& sema, clang::SourceLocation where) {
   clang::DiagnosticsEngine& diagnostics = sema.getDiagnostics();
   if (diagnostics.hasFatalErrorOccurred()) return true;
-  if (sema.getASTContext().getASTAllocatedMemory() > kMostTreeBytes) {
+  if (sema.getASTContext().getASTAllocatedMemory() > support::kMostTreeBytes) {
     diagnostics.Report(where, diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Fatal,
                                                           "the program needs more memory to compile than %0 GiB"))
-        << static_cast<unsigned>(kMostTreeBytes >> 30U);
+        << static_cast<unsigned>(support::kMostTreeBytes >> 30U);
     return true;
   }
-  if (seconds_used() > kMostSeconds) {
+  if (support::seconds_used() > support::kMostSeconds) {
     diagnostics.Report(where, diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Fatal,
                                                           "the program takes longer to compile than %0 seconds"))
-        << static_cast<unsigned>(kMostSeconds);
+        << static_cast<unsigned>(support::kMostSeconds);
     return true;
   }
   return false;
@@ -47,12 +49,6 @@ class Instantiations final : public clang::TemplateInstantiationCallback {
 
 }  // namespace
 
-double seconds_used() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 void watch_parser(clang::Sema& sema) {
   sema.TemplateInstCallbacks.push_back(std::make_unique<Instantiations>());
   sema.getPreprocessor().setTokenWatcher(
@@ -63,4 +59,4 @@ void watch_parser(clang::Sema& sema) {
       });
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::sema

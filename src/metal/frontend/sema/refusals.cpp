@@ -1,4 +1,4 @@
-#include "metal/frontend/refusals.h"
+#include "metal/frontend/sema/refusals.h"
 
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/Attr.h>
@@ -12,11 +12,11 @@
 #include <algorithm>
 #include <string>
 
-#include "metal/frontend/annotations.h"
-#include "metal/frontend/limits.h"
-#include "metal/frontend/messages.h"
+#include "metal/frontend/support/annotations.h"
+#include "metal/frontend/support/diagnostics.h"
+#include "metal/frontend/support/limits.h"
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::sema {
 namespace {
 
 using clang::LangAS;
@@ -29,7 +29,7 @@ clang::DiagnosticBuilder error(const clang::ASTContext& context, clang::SourceLo
 
 bool is_function_constant(const clang::VarDecl& variable) {
   for (const auto* attribute : variable.specific_attrs<clang::AnnotateAttr>()) {
-    if (attribute->getAnnotation() == std::string(kAnnotationPrefix) + "function_constant") return true;
+    if (attribute->getAnnotation() == std::string(support::kAnnotationPrefix) + "function_constant") return true;
   }
   return false;
 }
@@ -83,9 +83,9 @@ class Visitor final : public clang::RecursiveASTVisitor<Visitor> {
   // The code generator describes each member of what it copies.
   bool VisitCXXRecordDecl(clang::CXXRecordDecl* record) {
     if (!record->isCompleteDefinition() || record->isDependentType() || record->isInvalidDecl()) return true;
-    if (members_of(*record) > kMostMembers) {
+    if (members_of(*record) > support::kMostMembers) {
       error(context_, record->getLocation(), "'%0' has more than %1 members, those of its members among them")
-          << record->getNameAsString() << static_cast<unsigned>(kMostMembers);
+          << record->getNameAsString() << static_cast<unsigned>(support::kMostMembers);
     }
     return true;
   }
@@ -142,8 +142,8 @@ class Visitor final : public clang::RecursiveASTVisitor<Visitor> {
     const std::string target = (to.getAddressSpace() == LangAS::Default ? "thread " : "") + to.getAsString(language) +
                                (cast->isGLValue() ? " &" : " *");
     error(context_, cast->getExprLoc(), "cannot convert '%0' to '%1': the address spaces differ")
-        << in_words_of_metal(from.getAsString(language) + (cast->isGLValue() ? " &" : " *"))
-        << in_words_of_metal(target) << cast->getSourceRange();
+        << support::in_words_of_metal(from.getAsString(language) + (cast->isGLValue() ? " &" : " *"))
+        << support::in_words_of_metal(target) << cast->getSourceRange();
     return true;
   }
 
@@ -157,7 +157,7 @@ class Visitor final : public clang::RecursiveASTVisitor<Visitor> {
     const auto add = [&](clang::QualType type) {
       const clang::CXXRecordDecl* inner = type->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
       const bool counts = inner != nullptr && inner->hasDefinition() && !inner->isInvalidDecl();
-      count = std::min(count + 1 + (counts ? members_of(*inner->getDefinition()) : 0), kMostMembers + 1);
+      count = std::min(count + 1 + (counts ? members_of(*inner->getDefinition()) : 0), support::kMostMembers + 1);
     };
     for (const clang::CXXBaseSpecifier& base : record.bases()) add(base.getType());
     for (const clang::FieldDecl* field : record.fields()) add(field->getType());
@@ -190,9 +190,9 @@ class Visitor final : public clang::RecursiveASTVisitor<Visitor> {
     if (type->isIncompleteType() || type->isReferenceType()) return;
     const auto bytes = static_cast<std::size_t>(context_.getTypeSizeInChars(type).getQuantity());
     const bool shared = space == LangAS::sycl_local;
-    const std::size_t most = shared                        ? kMostThreadgroupBytes
-                             : variable.hasGlobalStorage() ? kMostConstantBytes
-                                                           : kMostThreadBytes;
+    const std::size_t most = shared                        ? support::kMostThreadgroupBytes
+                             : variable.hasGlobalStorage() ? support::kMostConstantBytes
+                                                           : support::kMostThreadBytes;
     if (bytes <= most) return;
     error(context_, variable.getLocation(), "'%0' takes %1 bytes; the most is %2")
         << variable.getNameAsString() << std::to_string(bytes) << std::to_string(most);
@@ -245,4 +245,4 @@ void refuse_undefined(clang::CodeGenerator& generator, clang::ASTContext& contex
   }
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::sema

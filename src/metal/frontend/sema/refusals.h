@@ -14,7 +14,7 @@ namespace llvm {
 class Module;
 }
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::sema {
 
 // Where each function is called first.
 using Calls = std::map<const clang::FunctionDecl*, clang::SourceLocation>;
@@ -27,4 +27,4 @@ Calls refuse_declarations(clang::ASTContext& context);
 void refuse_undefined(clang::CodeGenerator& generator, clang::ASTContext& context, llvm::Module& module,
                       const Calls& calls);
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::sema

@@ -2,7 +2,7 @@
 // Metal's word, with the attribute's arguments behind it.
 #pragma once
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::support {
 
 inline constexpr char kAnnotationPrefix[] = "metal.";
 
@@ -12,4 +12,4 @@ inline constexpr char kUninitialisedSection[] = "metal,undefined";
 // An attribute of a kernel's function in a program's module: where its source is, for messages.
 inline constexpr char kPlaceAttribute[] = "metal.place";
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::support

@@ -1,4 +1,4 @@
-#include "metal/frontend/messages.h"
+#include "metal/frontend/support/diagnostics.h"
 
 #include <clang/Basic/DiagnosticSema.h>
 #include <clang/Basic/LangOptions.h>
@@ -10,7 +10,7 @@
 #include <array>
 #include <utility>
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::support {
 namespace {
 
 struct Replacement {
@@ -140,4 +140,4 @@ std::string Messages::take() {
   return std::move(text_);
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::support

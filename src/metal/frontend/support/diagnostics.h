@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::support {
 
 class Messages final : public clang::DiagnosticConsumer {
  public:
@@ -49,4 +49,4 @@ class Messages final : public clang::DiagnosticConsumer {
 // Clang's names in a message as Metal's: `__global` is device, `_Float16` is half.
 std::string in_words_of_metal(std::string message);
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::support

@@ -1,4 +1,4 @@
-#include "metal/frontend/large_stack.h"
+#include "metal/frontend/support/large_stack.h"
 
 // LLVM's header does not include what it uses.
 // clang-format off
@@ -9,7 +9,7 @@
 #include <exception>
 #include <optional>
 
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::support {
 namespace {
 
 // Enough for kMostNested levels (limits.h) of everything. The system gives pages as they are touched.
@@ -30,4 +30,4 @@ void on_large_stack(const std::function<void()>& work) {
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::support

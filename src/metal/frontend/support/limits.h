@@ -3,17 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
-#include <string_view>
-#include <vector>
 
-namespace clang {
-class Preprocessor;
-class Sema;
-class Token;
-}  // namespace clang
-
-namespace anymps::metal::frontend {
+namespace anymps::metal::frontend::support {
 
 inline constexpr std::size_t kMostSourceBytes = std::size_t{16} << 20;
 // Of an #if, which the preprocessor recurses over.
@@ -39,16 +30,4 @@ inline constexpr std::size_t kMostConstantBytes = std::size_t{64} << 20;
 // That this thread has used since it began.
 double seconds_used();
 
-// What is wrong with the text of a source, as a message behind its name; empty where nothing is.
-std::string refused_text(std::string_view source);
-
-// While files are read and macros expanded.
-void watch_preprocessor(clang::Preprocessor& preprocessor);
-
-// Refuses what nests deeper than the parser can follow. False where there is such.
-bool check_nesting(clang::Preprocessor& preprocessor, const std::vector<clang::Token>& tokens);
-
-// While declarations are parsed and templates are instantiated: beyond the limits a fatal error ends it.
-void watch_parser(clang::Sema& sema);
-
-}  // namespace anymps::metal::frontend
+}  // namespace anymps::metal::frontend::support

@@ -1,9 +1,9 @@
 // "air.atomic.<global or local>.<operation>[.<s or u>].<type>" and fences.
 #include <optional>
 
-#include "metal/lower/bodies.h"
+#include "metal/lower/builtins/builtin_lowering.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 namespace {
 
 using Rmw = llvm::AtomicRMWInst;
@@ -41,7 +41,7 @@ llvm::Value* compare_exchange(llvm::IRBuilder<>& b, const Declared& d) {
 }  // namespace
 
 void lower_atomics(llvm::Module& module) {
-  give_bodies(module, [](llvm::IRBuilder<>& b, const Declared& declared, llvm::Value*& value) {
+  define_builtins(module, [](llvm::IRBuilder<>& b, const Declared& declared, llvm::Value*& value) {
     if (declared.operation != "atomic") return Written::kNotMine;
     if (declared.suffix.starts_with("fence")) {
       b.CreateFence(kOrder);
@@ -72,4 +72,4 @@ void lower_atomics(llvm::Module& module) {
   });
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

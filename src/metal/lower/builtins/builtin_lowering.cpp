@@ -1,8 +1,8 @@
-#include "metal/lower/bodies.h"
+#include "metal/lower/builtins/builtin_lowering.h"
 
 #include <llvm/IR/Module.h>
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 namespace {
 
 constexpr llvm::StringLiteral kPrefix = "air.";
@@ -23,7 +23,7 @@ bool is_cooperative(llvm::StringRef function) {
 
 bool is_threadgroup_barrier(llvm::StringRef function) { return function.starts_with("air.wg.barrier"); }
 
-const llvm::CallInst* meeting(const llvm::Value& value) {
+const llvm::CallInst* cooperative_call(const llvm::Value& value) {
   const auto* call = llvm::dyn_cast<llvm::CallInst>(&value);
   const llvm::Function* function = call != nullptr ? call->getCalledFunction() : nullptr;
   return function != nullptr && is_cooperative(function->getName()) ? call : nullptr;
@@ -31,12 +31,12 @@ const llvm::CallInst* meeting(const llvm::Value& value) {
 
 bool waits_for_threadgroup(const llvm::BasicBlock& block) {
   return llvm::any_of(block, [](const llvm::Instruction& instruction) {
-    const llvm::CallInst* call = meeting(instruction);
+    const llvm::CallInst* call = cooperative_call(instruction);
     return call != nullptr && is_threadgroup_barrier(call->getCalledFunction()->getName());
   });
 }
 
-void give_bodies(llvm::Module& module, Writer write) {
+void define_builtins(llvm::Module& module, Writer write) {
   llvm::IRBuilder<> builder(module.getContext());
   for (llvm::Function& function : module) {
     if (!lacks_a_body(function)) continue;
@@ -83,4 +83,4 @@ void copy_denormals(const llvm::Function& from, llvm::Function& to) {
   }
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

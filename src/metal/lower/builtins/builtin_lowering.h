@@ -15,7 +15,7 @@ class Module;
 class TargetMachine;
 }  // namespace llvm
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 
 // What a pass knows of one declaration.
 struct Declared {
@@ -30,7 +30,7 @@ enum class Written { kNotMine, kDone };
 // Calls `write` for each declared function "air.*" that is used and has no body yet, with the builder in its first
 // block. A writer that returns kDone has set `value` to the result (anything for void).
 using Writer = llvm::function_ref<Written(llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value)>;
-void give_bodies(llvm::Module& module, Writer write);
+void define_builtins(llvm::Module& module, Writer write);
 
 // A call of the C library's function of floats that has no effect but its result.
 llvm::CallInst* call_library(llvm::IRBuilder<>& b, llvm::StringRef name, llvm::ArrayRef<llvm::Value*> arguments);
@@ -43,15 +43,15 @@ void lower_conversions(llvm::Module& module);
 void lower_atomics(llvm::Module& module);
 
 // After all optimisation: what is only moved keeps its bits.
-void spell_out_bfloats(llvm::Module& module);
+void expand_bfloat(llvm::Module& module);
 // After all optimisation, which would turn it back.
-void widen_halves(llvm::Module& module);
+void promote_half(llvm::Module& module);
 
-// Whether threads must meet to do it: barriers, simdgroup and quad operations, 8x8 matrices.
+// Whether threads do it together: barriers, simdgroup and quad operations, 8x8 matrices.
 bool is_cooperative(llvm::StringRef function);
 bool is_threadgroup_barrier(llvm::StringRef function);
 // The call of a cooperative function that `value` is; null for anything else.
-const llvm::CallInst* meeting(const llvm::Value& value);
+const llvm::CallInst* cooperative_call(const llvm::Value& value);
 
 // What is said of denormals in one function holds in another that is made of it.
 void copy_denormals(const llvm::Function& from, llvm::Function& to);
@@ -59,4 +59,4 @@ bool waits_for_threadgroup(const llvm::BasicBlock& block);
 // Names of declarations "air.*" that are still used and that no pass knew.
 std::vector<std::string> unknown_functions(const llvm::Module& module);
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

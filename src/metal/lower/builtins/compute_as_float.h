@@ -4,13 +4,15 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 
 // Functions that give the same by way of floats, and that LLVM may not make vectors of where CPUs have none for halves
 // and bfloats.
 constexpr bool is_arithmetic(llvm::Intrinsic::ID function) {
   switch (function) {
     case llvm::Intrinsic::fma:
+    // A multiplication and an addition are fused for all types alike: without this, x86 rounds a product of halves.
+    case llvm::Intrinsic::fmuladd:
     case llvm::Intrinsic::sqrt:
     case llvm::Intrinsic::floor:
     case llvm::Intrinsic::ceil:
@@ -35,4 +37,4 @@ inline llvm::Value* called_by_floats(llvm::IRBuilder<>& b, const llvm::CallInst&
   return b.CreateIntrinsic(call.getIntrinsicID(), {call.getType()->getWithNewType(b.getFloatTy())}, operands);
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

@@ -1,9 +1,9 @@
 // "air.convert.<to kind>.<to type>.<from kind>.<from type>": kinds are f, s and u.
 #include <llvm/IR/Intrinsics.h>
 
-#include "metal/lower/bodies.h"
+#include "metal/lower/builtins/builtin_lowering.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 namespace {
 
 class Converter {
@@ -49,7 +49,7 @@ class Converter {
 }  // namespace
 
 void lower_conversions(llvm::Module& module) {
-  give_bodies(module, [](llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value) {
+  define_builtins(module, [](llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value) {
     if (declared.operation != "convert") return Written::kNotMine;
     llvm::SmallVector<llvm::StringRef, 4> parts;
     declared.suffix.split(parts, '.');
@@ -67,4 +67,4 @@ void lower_conversions(llvm::Module& module) {
   });
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

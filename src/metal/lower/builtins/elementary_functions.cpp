@@ -6,10 +6,10 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
-#include "metal/lower/bodies.h"
-#include "metal/lower/formulas.h"
+#include "metal/lower/builtins/builtin_lowering.h"
+#include "metal/lower/builtins/formulas.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 namespace {
 
 constexpr auto kFamilies = {write_exponential, write_hyperbolic, write_trigonometric,
@@ -93,7 +93,7 @@ void lower_elementary(llvm::Module& module, const llvm::TargetMachine& target) {
   const bool fuses = target.getTargetTriple().isAArch64() || target.getTargetFeatureString().contains("+fma");
   if (!fuses) return;
   multiply_where_asked(module);
-  give_bodies(module, [](llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value) {
+  define_builtins(module, [](llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value) {
     if (!declared.result->isFPOrFPVectorTy()) return Written::kNotMine;
     llvm::StringRef name = declared.operation;
     name.consume_front("fast_");
@@ -110,4 +110,4 @@ void lower_elementary(llvm::Module& module, const llvm::TargetMachine& target) {
   });
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

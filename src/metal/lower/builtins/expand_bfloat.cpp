@@ -7,10 +7,10 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 
-#include "metal/lower/bodies.h"
-#include "metal/lower/by_floats.h"
+#include "metal/lower/builtins/builtin_lowering.h"
+#include "metal/lower/builtins/compute_as_float.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 namespace {
 
 bool is_bfloat(const llvm::Type* type) { return type->getScalarType()->isBFloatTy(); }
@@ -183,7 +183,6 @@ class Words {
   // What a function makes of bfloats, by way of floats; null for others.
   llvm::Value* computed(const llvm::CallInst& call) {
     switch (call.getIntrinsicID()) {
-      case llvm::Intrinsic::fmuladd:
       case llvm::Intrinsic::pow:
       case llvm::Intrinsic::exp:
       case llvm::Intrinsic::exp2:
@@ -217,10 +216,10 @@ class Words {
 
 }  // namespace
 
-void spell_out_bfloats(llvm::Module& module) {
+void expand_bfloat(llvm::Module& module) {
   for (llvm::Function& function : module) {
     if (!function.isDeclaration()) Words(function).spell_out();
   }
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

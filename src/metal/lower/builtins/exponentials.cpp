@@ -1,8 +1,8 @@
 // exp, exp2, exp10, log, log2 and log10 as formulas: within 2 units in the last place, where Metal's specification
 // allows 4.
-#include "metal/lower/formulas.h"
+#include "metal/lower/builtins/formulas.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 namespace {
 
 // Of exp(r) = 1 + r + r^2 P(r) for |r| <= ln(2) / 2, 2^r = 1 + r P(r) for |r| <= 1/2, and ln(1 + f) = f - f^2 / 2 + f^3
@@ -101,4 +101,4 @@ llvm::Value* write_exponential(llvm::IRBuilder<>& b, llvm::StringRef name, llvm:
   return nullptr;
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

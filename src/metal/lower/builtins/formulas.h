@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 
 // Each takes floats or vectors of them. Null for a function that is not of the family.
 llvm::Value* write_exponential(llvm::IRBuilder<>& b, llvm::StringRef name, llvm::ArrayRef<llvm::Value*> arguments);
@@ -117,4 +117,4 @@ class Exponentials : public Formulas {
   llvm::Value* log_near_one(llvm::Value* f, llvm::Value* e = nullptr);
 };
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

@@ -1,8 +1,8 @@
 // sinh, cosh, tanh and their inverses as formulas: within 2 units in the last place (atanh: 2.1), where Metal's
 // specification allows 4 (atanh and tanh: 5).
-#include "metal/lower/formulas.h"
+#include "metal/lower/builtins/formulas.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 namespace {
 
 // Of sinh(x) = x + x^3 P(x^2) for |x| <= 1 and tanh(x) = x + x^3 P(x^2) for |x| <= 5/8: least deviation, lowest power
@@ -104,4 +104,4 @@ llvm::Value* write_hyperbolic(llvm::IRBuilder<>& b, llvm::StringRef name, llvm::
   return nullptr;
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

@@ -1,9 +1,9 @@
 // Integer functions, "air.<operation>.<s or u>.<type>" or without the sign, and the few that ask about the module.
 #include <llvm/IR/Intrinsics.h>
 
-#include "metal/lower/bodies.h"
+#include "metal/lower/builtins/builtin_lowering.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 namespace {
 
 using llvm::Intrinsic::ID;
@@ -114,10 +114,10 @@ class IntegerWriter {
 }  // namespace
 
 void lower_integers(llvm::Module& module) {
-  give_bodies(module, [](llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value) {
+  define_builtins(module, [](llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value) {
     value = IntegerWriter(builder, declared).write();
     return value != nullptr ? Written::kDone : Written::kNotMine;
   });
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

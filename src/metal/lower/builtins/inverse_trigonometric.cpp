@@ -1,8 +1,8 @@
 // asin, acos, atan and atan2 as formulas: within 2 units in the last place, where Metal's specification allows 4 (atan:
 // 5, atan2: 6).
-#include "metal/lower/formulas.h"
+#include "metal/lower/builtins/formulas.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 namespace {
 
 // Of asin(x) = x + x^3 P(x^2) for |x| <= 9/16 and atan(x) = x + x^3 P(x^2) for |x| <= 1: least deviation, lowest power
@@ -83,4 +83,4 @@ llvm::Value* write_arc(llvm::IRBuilder<>& b, llvm::StringRef name, llvm::ArrayRe
   return nullptr;
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

@@ -5,9 +5,9 @@
 
 #include <optional>
 
-#include "metal/lower/bodies.h"
+#include "metal/lower/builtins/builtin_lowering.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 namespace {
 
 using llvm::Intrinsic::ID;
@@ -217,10 +217,10 @@ class MathWriter {
 }  // namespace
 
 void lower_math(llvm::Module& module, bool denormals_are_zero) {
-  give_bodies(module, [=](llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value) {
+  define_builtins(module, [=](llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value) {
     value = MathWriter(builder, declared, denormals_are_zero).write();
     return value != nullptr ? Written::kDone : Written::kNotMine;
   });
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

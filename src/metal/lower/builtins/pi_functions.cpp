@@ -1,9 +1,9 @@
 // sinpi, cospi and tanpi as formulas: within 1 unit in the last place (tanpi: 3), where Metal's specification allows 4
 // (6). They are zero, one and infinite where they should be, as gamma functions rely on; zeros have the signs of IEEE
 // 754.
-#include "metal/lower/formulas.h"
+#include "metal/lower/builtins/formulas.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 namespace {
 
 // Of sin(pi r) = pi r + r P(r^2), with the rounded pi, and cos(pi r) = 1 + r^2 P(r^2) for |r| <= 1/4: least deviation,
@@ -56,4 +56,4 @@ llvm::Value* write_half_turns(llvm::IRBuilder<>& b, llvm::StringRef name, llvm::
   return b.CreateFDiv(write.sinpi(), write.cospi());
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

@@ -1,8 +1,8 @@
 // pow and powr as a formula: within 2 units in the last place, where Metal's specification allows 16. The logarithm is
 // a sum of two floats: its error grows as much as the result, up to 150 times.
-#include "metal/lower/formulas.h"
+#include "metal/lower/builtins/formulas.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 namespace {
 
 // Of log2((1 + s) / (1 - s)) = 2 s / ln(2) + s^3 P(s^2) for |s| <= 1/13: least deviation, lowest power first.
@@ -102,4 +102,4 @@ llvm::Value* write_power(llvm::IRBuilder<>& b, llvm::StringRef name, llvm::Array
   return PowerWriter(b, arguments[0]->getType()).pow(arguments[0], arguments[1]);
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

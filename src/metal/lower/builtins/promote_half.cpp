@@ -7,10 +7,10 @@
 #include <llvm/IR/Module.h>
 #include <llvm/TargetParser/Triple.h>
 
-#include "metal/lower/bodies.h"
-#include "metal/lower/by_floats.h"
+#include "metal/lower/builtins/builtin_lowering.h"
+#include "metal/lower/builtins/compute_as_float.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 namespace {
 
 bool is_half(const llvm::Type* type) { return type->getScalarType()->isHalfTy(); }
@@ -27,7 +27,10 @@ llvm::Value* widened(llvm::IRBuilder<>& b, llvm::Instruction& instruction) {
     return b.CreateFPExt(value, value->getType()->getWithNewType(b.getFloatTy()));
   };
   if (const auto* comparison = llvm::dyn_cast<llvm::FCmpInst>(&instruction)) {
-    return b.CreateFCmp(comparison->getPredicate(), wide(comparison->getOperand(0)), wide(comparison->getOperand(1)));
+    // One after the other: compilers differ in the order in which they evaluate arguments.
+    llvm::Value* left = wide(comparison->getOperand(0));
+    llvm::Value* right = wide(comparison->getOperand(1));
+    return b.CreateFCmp(comparison->getPredicate(), left, right);
   }
   const auto& call = llvm::cast<llvm::CallInst>(instruction);
   return b.CreateFPTrunc(called_by_floats(b, call, wide), call.getType());
@@ -35,7 +38,7 @@ llvm::Value* widened(llvm::IRBuilder<>& b, llvm::Instruction& instruction) {
 
 }  // namespace
 
-void widen_halves(llvm::Module& module) {
+void promote_half(llvm::Module& module) {
   if (!llvm::Triple(module.getTargetTriple()).isX86()) return;
   llvm::IRBuilder<> b(module.getContext());
   for (llvm::Function& function : module) {
@@ -48,4 +51,4 @@ void widen_halves(llvm::Module& module) {
   }
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

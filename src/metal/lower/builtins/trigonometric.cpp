@@ -1,12 +1,12 @@
 // sin, cos and tan as formulas: within 2 units in the last place (tan: 4), where Metal's specification allows 4 (6).
 // What is left of x beside quarter turns is exact enough while |x| is not far from zero; beyond, there is a branch to
-// the C library (vector_forms.h).
+// the C library (vector_variants.h).
 #include <llvm/IR/MDBuilder.h>
 
-#include "metal/lower/formulas.h"
-#include "metal/lower/vector_forms.h"
+#include "metal/lower/builtins/formulas.h"
+#include "metal/lower/builtins/vector_variants.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 namespace {
 
 // Of sin(r) = r + r^3 P(r^2) and cos(r) = 1 - r^2 / 2 + r^4 P(r^2) for |r| a little over pi / 4: least deviation,
@@ -92,4 +92,4 @@ llvm::Value* write_trigonometric(llvm::IRBuilder<>& b, llvm::StringRef name, llv
   return write.unless_far(write.tan(), "anymps_far_tan");
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

@@ -1,4 +1,4 @@
-#include "metal/lower/vector_forms.h"
+#include "metal/lower/builtins/vector_variants.h"
 
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/MDBuilder.h>
@@ -6,9 +6,9 @@
 #include <llvm/IR/VFABIDemangler.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
-#include "metal/lower/bodies.h"
+#include "metal/lower/builtins/builtin_lowering.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 namespace {
 
 constexpr llvm::StringLiteral kSeldom = "anymps.seldom";
@@ -29,7 +29,7 @@ llvm::Function* declare_form(llvm::Function& scalar, unsigned width) {
 }
 
 // Those who call, one after the other.
-void write_body(const VectorForm& entry) {
+void write_body(const VectorVariant& entry) {
   llvm::Function* form = entry.form;
   llvm::IRBuilder<> b(form->getContext());
   auto* start = llvm::BasicBlock::Create(b.getContext(), "start", form);
@@ -70,12 +70,12 @@ llvm::Value* call_seldom(llvm::IRBuilder<>& b, llvm::StringRef name, llvm::Value
   return call;
 }
 
-std::vector<VectorForm> offer_vector_forms(llvm::Module& module) {
+std::vector<VectorVariant> declare_vector_variants(llvm::Module& module) {
   llvm::SmallVector<llvm::Function*> seldom;
   for (llvm::Function& function : module) {
     if (function.hasFnAttribute(kSeldom) && !function.use_empty()) seldom.push_back(&function);
   }
-  std::vector<VectorForm> forms;
+  std::vector<VectorVariant> forms;
   llvm::SmallVector<llvm::GlobalValue*> kept;
   for (llvm::Function* scalar : seldom) {
     llvm::SmallVector<std::string> variants;
@@ -94,12 +94,12 @@ std::vector<VectorForm> offer_vector_forms(llvm::Module& module) {
   return forms;
 }
 
-void write_vector_forms(llvm::Module& module, const std::vector<VectorForm>& forms) {
+void define_vector_variants(llvm::Module& module, const std::vector<VectorVariant>& forms) {
   const auto is_form = [&](const llvm::Constant* used) {
-    return llvm::any_of(forms, [&](const VectorForm& entry) { return entry.form == used; });
+    return llvm::any_of(forms, [&](const VectorVariant& entry) { return entry.form == used; });
   };
   llvm::removeFromUsedLists(module, is_form);
-  for (const VectorForm& entry : forms) {
+  for (const VectorVariant& entry : forms) {
     entry.form->removeDeadConstantUsers();  // the list that it was in
     if (entry.form->use_empty()) {
       entry.form->eraseFromParent();
@@ -111,4 +111,4 @@ void write_vector_forms(llvm::Module& module, const std::vector<VectorForm>& for
   }
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

@@ -8,18 +8,18 @@
 #include <string>
 #include <vector>
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::builtins {
 
 // Of a function "float name(float)" that LLVM does not know, from a block that is seldom run.
 llvm::Value* call_seldom(llvm::IRBuilder<>& b, llvm::StringRef name, llvm::Value* x);
 
-struct VectorForm {
+struct VectorVariant {
   std::string scalar;  // by name: its declaration may be gone by then
   llvm::Function* form;
 };
 // Before loops are vectorised: declares the forms and tells of them at the calls.
-std::vector<VectorForm> offer_vector_forms(llvm::Module& module);
+std::vector<VectorVariant> declare_vector_variants(llvm::Module& module);
 // After that: gives bodies, to be inlined, to those that are used. The others are gone.
-void write_vector_forms(llvm::Module& module, const std::vector<VectorForm>& forms);
+void define_vector_variants(llvm::Module& module, const std::vector<VectorVariant>& forms);
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::builtins

@@ -3,7 +3,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::support {
 
 // Returns the branch that goes round, and leaves the builder behind the loop. `by` does not lead past 2^32.
 inline llvm::BranchInst* counted_loop(llvm::IRBuilder<>& b, llvm::Value* from, llvm::Value* to, llvm::Value* by,
@@ -24,4 +24,4 @@ inline llvm::BranchInst* counted_loop(llvm::IRBuilder<>& b, llvm::Value* from, l
   return round;
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::support

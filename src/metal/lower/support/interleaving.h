@@ -5,7 +5,7 @@
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IRBuilder.h>
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::support {
 
 inline unsigned size_of(const llvm::Value* vector) {
   return llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
@@ -52,4 +52,4 @@ inline llvm::Value* interleave(llvm::IRBuilder<>& b, llvm::ArrayRef<llvm::Value*
   return b.CreateShuffleVector(llvm::concatenateVectors(b, parts), from);
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::support

@@ -1,13 +1,15 @@
 // A function constant is a global "<name>.MTL_FC_INIT_<id>_<type>" that the host sets; a static initialiser copies it
 // to the global that the kernel reads. With the value in place, the optimiser evaluates that initialiser.
+#include "metal/lower/transform/function_constants.h"
+
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Module.h>
 
-#include "metal/lower/specialise.h"
+#include "metal/abi/constant_values.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::transform {
 
-void set_function_constants(llvm::Module& module, const ConstantValues& values) {
+void set_function_constants(llvm::Module& module, const abi::ConstantValues& values) {
   constexpr llvm::StringLiteral kMark = ".MTL_FC_INIT_";
   for (llvm::GlobalVariable& global : module.globals()) {
     const std::size_t mark = global.getName().find(kMark);
@@ -27,4 +29,4 @@ void set_function_constants(llvm::Module& module, const ConstantValues& values) 
   for (llvm::GlobalObject& object : module.global_objects()) object.setSection("");
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::transform

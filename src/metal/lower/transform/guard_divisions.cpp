@@ -1,11 +1,11 @@
 // Integers by zero, and the least one by -1: a GPU gives some number, a CPU would stop the process.
+#include "metal/lower/transform/guard_divisions.h"
+
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 
-#include "metal/lower/specialise.h"
-
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::transform {
 namespace {
 
 bool divides(const llvm::Instruction& instruction) {
@@ -37,7 +37,7 @@ llvm::Value* safe_divisor(llvm::IRBuilder<>& b, llvm::Instruction& division) {
 
 }  // namespace
 
-void make_divisions_safe(llvm::Module& module) {
+void guard_divisions(llvm::Module& module) {
   for (llvm::Function& function : module) {
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
       if (!divides(instruction) || llvm::isa<llvm::Constant>(instruction.getOperand(1))) continue;
@@ -47,4 +47,4 @@ void make_divisions_safe(llvm::Module& module) {
   }
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::transform

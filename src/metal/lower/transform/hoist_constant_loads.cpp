@@ -1,18 +1,18 @@
-#include "metal/lower/early_constants.h"
+#include "metal/lower/transform/hoist_constant_loads.h"
 
 #include <llvm/Analysis/PostDominators.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Instructions.h>
 
 #include "metal/air/signature.h"
-#include "metal/lower/bodies.h"
+#include "metal/lower/builtins/builtin_lowering.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::transform {
 namespace {
 
 bool reads_constants(const llvm::Instruction& instruction) {
   const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
-  return load != nullptr && load->isSimple() && load->getPointerAddressSpace() == kConstantSpace;
+  return load != nullptr && load->isSimple() && load->getPointerAddressSpace() == air::kConstantSpace;
 }
 
 // In front of `place`, which is in the kernel's first block.
@@ -53,11 +53,11 @@ class Mover {
 
 }  // namespace
 
-void read_constants_early(llvm::Function& kernel) {
+void hoist_constant_loads(llvm::Function& kernel) {
   llvm::BasicBlock& first = kernel.getEntryBlock();
   llvm::Instruction* place = first.getTerminator();
   for (llvm::Instruction& instruction : first) {
-    if (meeting(instruction) == nullptr) continue;
+    if (builtins::cooperative_call(instruction) == nullptr) continue;
     place = &instruction;
     break;
   }
@@ -72,4 +72,4 @@ void read_constants_early(llvm::Function& kernel) {
   for (llvm::Instruction* load : loads) mover.move(*load);
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::transform

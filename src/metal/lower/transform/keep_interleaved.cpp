@@ -1,4 +1,4 @@
-#include "metal/lower/side_by_side.h"
+#include "metal/lower/transform/keep_interleaved.h"
 
 #include <llvm/ADT/MapVector.h>
 #include <llvm/Analysis/LoopInfo.h>
@@ -10,9 +10,9 @@
 
 #include <map>
 
-#include "metal/lower/interleaving.h"
+#include "metal/lower/support/interleaving.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::transform {
 namespace {
 
 using llvm::Instruction;
@@ -27,18 +27,18 @@ constexpr unsigned kMostRepeated = 2;
 
 // The parts that a shuffle puts side by side; empty where it does not.
 Group parts_of(const llvm::ShuffleVectorInst& shuffle, unsigned count) {
-  const unsigned all = size_of(&shuffle);
+  const unsigned all = support::size_of(&shuffle);
   if (all % count != 0) return {};
   const unsigned lanes = all / count;
   Group parts(count, nullptr);
   for (unsigned i = 0; i < all; ++i) {
     const llvm::Value* from = &shuffle;
     unsigned element = i;
-    while (size_of(from) != lanes) {
+    while (support::size_of(from) != lanes) {
       const auto* step = llvm::dyn_cast<llvm::ShuffleVectorInst>(from);
       const int next = step != nullptr ? step->getMaskValue(element) : -1;
       if (next < 0) return {};
-      const unsigned left = size_of(step->getOperand(0));
+      const unsigned left = support::size_of(step->getOperand(0));
       const bool right = static_cast<unsigned>(next) >= left;
       from = step->getOperand(right ? 1 : 0);
       element = static_cast<unsigned>(next) - (right ? left : 0);
@@ -56,7 +56,7 @@ bool is_elementwise(const Instruction& instruction) {
   }
   if (const auto* cast = llvm::dyn_cast<llvm::CastInst>(&instruction)) {
     const auto* from = llvm::dyn_cast<llvm::FixedVectorType>(cast->getSrcTy());
-    return from != nullptr && from->getNumElements() == size_of(cast);
+    return from != nullptr && from->getNumElements() == support::size_of(cast);
   }
   if (const auto* select = llvm::dyn_cast<llvm::SelectInst>(&instruction)) {
     return select->getCondition()->getType()->isVectorTy();
@@ -148,10 +148,10 @@ class Web {
     Member& member = groups_.find(key(group))->second;
     if (member.wide != nullptr) return member.wide;
     const auto count = static_cast<unsigned>(group.size());
-    const unsigned lanes = size_of(group[0]);
+    const unsigned lanes = support::size_of(group[0]);
     switch (member.kind) {
       case Kind::kWhole:
-        member.wide = whole_of(group);
+        member.wide = support::whole_of(group);
         break;
       case Kind::kConstants: {
         llvm::SmallVector<llvm::Constant*> elements;
@@ -180,7 +180,7 @@ class Web {
       }
       case Kind::kJoined: {
         llvm::IRBuilder<> b(member.joined_in->getTerminator());
-        member.wide = interleave(b, group);
+        member.wide = support::interleave(b, group);
         break;
       }
       case Kind::kComputed:
@@ -219,7 +219,7 @@ class Web {
           if (is_inside(*user)) continue;
           auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
           llvm::IRBuilder<> b(phi != nullptr ? phi->getIncomingBlock(use)->getTerminator() : user);
-          use.set(every(b, member.wide, count, i));
+          use.set(support::every(b, member.wide, count, i));
         }
         dead.push_back(part);
       }
@@ -242,7 +242,7 @@ class Web {
   static llvm::Type* element_type(const Group& group) { return group[0]->getType()->getScalarType(); }
   static llvm::Type* wide_type(const Group& group) {
     const auto count = static_cast<unsigned>(group.size());
-    return llvm::FixedVectorType::get(element_type(group), size_of(group[0]) * count);
+    return llvm::FixedVectorType::get(element_type(group), support::size_of(group[0]) * count);
   }
 
   // The part behind which all of them are there; null where there is none.
@@ -267,7 +267,7 @@ class Web {
       return all([](const llvm::Value* part) { return !llvm::isa<llvm::ConstantExpr>(part); }) ? Kind::kConstants
                                                                                                : Kind::kNone;
     }
-    if (whole_of(group) != nullptr) return Kind::kWhole;
+    if (support::whole_of(group) != nullptr) return Kind::kWhole;
     if (all([](const llvm::Value* part) { return llvm::isSplatValue(part); })) {
       return last_of(group) != nullptr ? Kind::kSplats : Kind::kNone;
     }
@@ -291,8 +291,9 @@ class Web {
     if (add(values)) return true;
     groups_ = before;
     const auto* first = llvm::cast<llvm::PHINode>(phis[0]);
-    const bool rare = llvm::any_of(
-        first->blocks(), [&](const llvm::BasicBlock* other) { return whole_of(incoming_of(phis, other)) != nullptr; });
+    const bool rare = llvm::any_of(first->blocks(), [&](const llvm::BasicBlock* other) {
+      return support::whole_of(incoming_of(phis, other)) != nullptr;
+    });
     if (!rare) return false;
     groups_[key(values)] = {values, Kind::kJoined, nullptr, &block};
     return true;
@@ -409,7 +410,7 @@ const llvm::ShuffleVectorInst* shuffle_of(const llvm::Value* value) {
   return llvm::dyn_cast<llvm::ShuffleVectorInst>(value);
 }
 
-// Sums, one for each part, of what is taken from one vector each round.
+// Sums, one for each part, of what is taken from one vector each iteration.
 std::vector<Group> sums_of(llvm::BasicBlock& header, llvm::BasicBlock& latch) {
   struct Found {
     Group phis;
@@ -422,10 +423,10 @@ std::vector<Group> sums_of(llvm::BasicBlock& header, llvm::BasicBlock& latch) {
     for (const llvm::Value* operand : next->operands()) {
       const llvm::ShuffleVectorInst* shuffle = shuffle_of(operand);
       if (shuffle == nullptr) continue;
-      const unsigned count = size_of(shuffle->getOperand(0)) / size_of(shuffle);
+      const unsigned count = support::size_of(shuffle->getOperand(0)) / support::size_of(shuffle);
       const int which = shuffle->getMaskValue(0);
       if (count < 2 || which < 0 || static_cast<unsigned>(which) >= count) continue;
-      llvm::Value* whole = taken_from(shuffle, count, static_cast<unsigned>(which));
+      llvm::Value* whole = support::taken_from(shuffle, count, static_cast<unsigned>(which));
       if (whole == nullptr) continue;
       Found& sums = found[{whole, count}];
       sums.phis.resize(count, nullptr);
@@ -454,7 +455,7 @@ void sum_side_by_side(const llvm::LoopInfo& loops, const llvm::DominatorTree& tr
 
 }  // namespace
 
-llvm::PreservedAnalyses SideBySidePass::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+llvm::PreservedAnalyses KeepInterleavedPass::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
   const auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
   const auto& tree = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
   store_as_computed(function, tree);
@@ -464,4 +465,4 @@ llvm::PreservedAnalyses SideBySidePass::run(llvm::Function& function, llvm::Func
   return kept;
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::transform

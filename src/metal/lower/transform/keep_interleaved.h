@@ -5,12 +5,12 @@
 
 #include <llvm/IR/PassManager.h>
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::transform {
 
-class SideBySidePass : public llvm::PassInfoMixin<SideBySidePass> {
+class KeepInterleavedPass : public llvm::PassInfoMixin<KeepInterleavedPass> {
  public:
   // NOLINTNEXTLINE(readability-identifier-naming): LLVM's name
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::transform

@@ -1,4 +1,4 @@
-#include "metal/lower/alike_cases.h"
+#include "metal/lower/transform/merge_switch_cases.h"
 
 #include <llvm/ADT/MapVector.h>
 #include <llvm/IR/Constants.h>
@@ -13,7 +13,7 @@
 
 #include "metal/air/signature.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::transform {
 namespace {
 
 using llvm::BasicBlock;
@@ -153,7 +153,7 @@ class Joiner {
     auto* table_type = llvm::ArrayType::get(row_type, count);
     auto* table = new llvm::GlobalVariable(module, table_type, /*isConstant=*/true, llvm::GlobalValue::InternalLinkage,
                                            llvm::ConstantArray::get(table_type, rows), "cases", nullptr,
-                                           llvm::GlobalVariable::NotThreadLocal, kConstantSpace);
+                                           llvm::GlobalVariable::NotThreadLocal, air::kConstantSpace);
     llvm::Value* place = b.CreateInBoundsGEP(row_type, table, index);
     const llvm::Align align = module.getDataLayout().getABITypeAlign(type);
     auto* whole = llvm::FixedVectorType::get(type, static_cast<unsigned>(places.size()));
@@ -202,7 +202,7 @@ class Joiner {
 
 }  // namespace
 
-void join_alike_cases(llvm::Module& module) {
+void merge_switch_cases(llvm::Module& module) {
   for (llvm::Function& function : module) {
     llvm::SmallVector<llvm::SwitchInst*> choices;
     for (Instruction& instruction : llvm::instructions(function)) {
@@ -212,4 +212,4 @@ void join_alike_cases(llvm::Module& module) {
   }
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::transform

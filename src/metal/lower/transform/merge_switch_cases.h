@@ -6,8 +6,8 @@ namespace llvm {
 class Module;
 }
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::transform {
 
-void join_alike_cases(llvm::Module& module);
+void merge_switch_cases(llvm::Module& module);
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::transform

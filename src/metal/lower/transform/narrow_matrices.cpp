@@ -1,3 +1,5 @@
+#include "metal/lower/transform/narrow_matrices.h"
+
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/IR/IRBuilder.h>
@@ -5,9 +7,7 @@
 
 #include <algorithm>
 
-#include "metal/lower/specialise.h"
-
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::transform {
 namespace {
 
 constexpr unsigned kMatrix = 64;
@@ -171,4 +171,4 @@ bool narrow_matrices(llvm::Function& function, const char*& reason) {
   return done;
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::transform

@@ -1,4 +1,4 @@
-#include "metal/lower/adopt.h"
+#include "metal/lower/transform/normalise_attributes.h"
 
 #include <llvm/IR/AttributeMask.h>
 #include <llvm/IR/InstIterator.h>
@@ -10,7 +10,7 @@
 
 #include "metal/air/signature.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::transform {
 
 namespace {
 
@@ -44,7 +44,7 @@ void keep_names_apart(llvm::Module& module) {
   for (llvm::GlobalVariable& variable : module.globals()) rename(variable);
 }
 
-void adopt_functions(llvm::Module& module, llvm::Function* kernel) {
+void normalise_attributes(llvm::Module& module, llvm::Function* kernel) {
   for (llvm::Function& function : module) {
     drop_attributes(function);
     function.setCallingConv(llvm::CallingConv::C);
@@ -83,7 +83,7 @@ void trust_no_vector_alignment(llvm::Module& module) {
 
 void keep_threadgroup_variables(llvm::Module& module) {
   for (llvm::GlobalVariable& global : module.globals()) {
-    if (global.getAddressSpace() == kThreadgroupSpace) global.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    if (global.getAddressSpace() == air::kThreadgroupSpace) global.setLinkage(llvm::GlobalValue::ExternalLinkage);
   }
 }
 
@@ -99,4 +99,4 @@ void use_whole_registers(llvm::Module& module) {
   for (llvm::Function& function : module) function.addFnAttr("prefer-vector-width", "512");
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::transform

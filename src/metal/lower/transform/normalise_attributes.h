@@ -8,7 +8,7 @@ class Function;
 class Module;
 }  // namespace llvm
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::transform {
 
 // What stands before the names that a module has given to functions and variables of its own, so that none is that of a
 // function that lowering writes or calls: a kernel may be called "run" or "sinf".
@@ -17,7 +17,7 @@ void keep_names_apart(llvm::Module& module);
 
 // Apple's compiler leaves attributes that are about its GPU, or that would keep LLVM from inlining and from knowing
 // libm. Others make LLVM write calls of functions by name, or code that is no kernel's.
-void adopt_functions(llvm::Module& module, llvm::Function* kernel);
+void normalise_attributes(llvm::Module& module, llvm::Function* kernel);
 
 // A GPU loads float4 from any multiple of 4 bytes, and kernels make use of it (rows of any length taken four at a
 // time); the CPU's aligned loads would fault. A vector may also be copied as a whole, or element by element.
@@ -33,4 +33,4 @@ void take_denormals_for_zero(llvm::Module& module);
 // LLVM holds some of Intel's processors to half their registers, for fear of lower clocks; kernels are all arithmetic.
 void use_whole_registers(llvm::Module& module);
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::transform

@@ -1,4 +1,4 @@
-#include "metal/lower/validation.h"
+#include "metal/lower/transform/sanitiser.h"
 
 #include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/CFG.h>
@@ -14,15 +14,15 @@
 #include <optional>
 
 #include "metal/air/signature.h"
-#include "metal/lower/adopt.h"
+#include "metal/lower/transform/normalise_attributes.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::transform {
 namespace {
 
 using Kind = ValidationSite::Kind;
 
 bool is_shared_space(unsigned space) {
-  return space == kDeviceSpace || space == kConstantSpace || space == kThreadgroupSpace;
+  return space == air::kDeviceSpace || space == air::kConstantSpace || space == air::kThreadgroupSpace;
 }
 
 // What an address is computed from.
@@ -34,7 +34,7 @@ struct Origin {
 
 class Inserter {
  public:
-  Inserter(const ThreadCode& thread, std::span<const Parameter> parameters,
+  Inserter(const workgroup::ThreadCoroutine& thread, std::span<const support::Parameter> parameters,
            std::span<const ThreadgroupVariable> variables, ValidationTable& table)
       : thread_(thread),
         parameters_(parameters),
@@ -52,7 +52,8 @@ class Inserter {
   }
 
   void run() {
-    for (const std::string& place : thread_.places) add_site({.kind = Kind::kMeeting, .objects = {}, .place = place});
+    for (const std::string& place : thread_.places)
+      add_site({.kind = Kind::kCooperative, .objects = {}, .place = place});
     // What was known of the arguments is no longer true of the addresses that the sanitiser gives.
     const llvm::AttributeList attributes = thread_.function->getAttributes();
     thread_.function->setAttributes(
@@ -115,11 +116,11 @@ class Inserter {
     const Origin origin = origin_of(address);
     if (origin.global && origin.objects.empty()) return check_own(at, address, kind, bytes);
     const std::uint32_t site = add_site({.kind = kind,
-                                         .threadgroup = space == kThreadgroupSpace,
+                                         .threadgroup = space == air::kThreadgroupSpace,
                                          .alignment = static_cast<std::uint32_t>(alignment.valueOrOne().value()),
                                          .element = static_cast<std::uint32_t>(element.valueOrOne().value()),
                                          .objects = {},
-                                         .place = place_of(at)});
+                                         .place = workgroup::place_of(at)});
     if (!origin.unknown && !origin.global) {
       table_.sites[site].objects.assign(origin.objects.begin(), origin.objects.end());
     }
@@ -163,7 +164,7 @@ class Inserter {
       table_.objects.push_back(
           {.kind = ValidationObject::Kind::kOwn, .name = name.split('.').first.str(), .size = *size});
     }
-    const std::uint32_t site = add_site({.kind = kind, .objects = {object->second}, .place = place_of(at)});
+    const std::uint32_t site = add_site({.kind = kind, .objects = {object->second}, .place = workgroup::place_of(at)});
     llvm::BasicBlock* before = at.getParent();
     llvm::Instruction* leaves = llvm::SplitBlockAndInsertIfThen(outside, &at, /*Unreachable=*/false);
     b_.SetInsertPoint(leaves);
@@ -228,7 +229,7 @@ class Inserter {
       origin.unknown = true;
       return;
     }
-    const bool threadgroup = parameters_[number].role == Role::kThreadgroupBuffer;
+    const bool threadgroup = parameters_[number].role == support::Role::kThreadgroupBuffer;
     const ValidationObject object = {
         .kind = threadgroup ? ValidationObject::Kind::kThreadgroupBuffer : ValidationObject::Kind::kBuffer,
         .name = {},
@@ -271,13 +272,13 @@ class Inserter {
         phi.removeIncomingValue(static_cast<unsigned>(more), /*DeletePHIIfEmpty=*/false);
       }
     }
-    const std::uint32_t site = add_site({.kind = Kind::kLoop, .objects = {}, .place = place_of(*last)});
+    const std::uint32_t site = add_site({.kind = Kind::kLoop, .objects = {}, .place = workgroup::place_of(*last)});
     b_.SetInsertPoint(guard);
     b_.CreateCondBr(b_.CreateCall(loop_hook_, {b_.getInt32(site), thread_.index}), thread_.finished, to);
   }
 
-  const ThreadCode& thread_;
-  std::span<const Parameter> parameters_;
+  const workgroup::ThreadCoroutine& thread_;
+  std::span<const support::Parameter> parameters_;
   std::span<const ThreadgroupVariable> variables_;
   ValidationTable& table_;
   llvm::IRBuilder<> b_;
@@ -292,9 +293,9 @@ class Inserter {
 
 }  // namespace
 
-void insert_validation(const ThreadCode& thread, std::span<const Parameter> parameters,
+void insert_validation(const workgroup::ThreadCoroutine& thread, std::span<const support::Parameter> parameters,
                        std::span<const ThreadgroupVariable> variables, ValidationTable& table) {
   Inserter(thread, parameters, variables, table).run();
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::transform

@@ -1,5 +1,5 @@
-// Calls of the sanitiser (engine/validator.h) in a thread's code: before each access to memory that threads share,
-// where one leaves a variable of the thread, and where a loop goes round.
+// Calls of the sanitiser (runtime/validator.h) in a thread's code: before each access to memory that threads share,
+// where one leaves a variable of the thread, and where a loop begins its next iteration.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "metal/lower/dispatch.h"
-#include "metal/lower/specialise.h"
+#include "metal/lower/support/kernel_parameter.h"
+#include "metal/lower/transform/threadgroup_variables.h"
+#include "metal/lower/workgroup/coroutines.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::transform {
 
 // Memory that an access is meant for.
 struct ValidationObject {
@@ -25,7 +26,7 @@ struct ValidationObject {
 
 // A place in the kernel that can be at fault.
 struct ValidationSite {
-  enum class Kind : std::uint8_t { kLoad, kStore, kAtomic, kAtomicLoad, kAtomicStore, kMeeting, kLoop };
+  enum class Kind : std::uint8_t { kLoad, kStore, kAtomic, kAtomicLoad, kAtomicStore, kCooperative, kLoop };
   Kind kind = Kind::kLoad;
   bool threadgroup = false;            // the threadgroup's memory, not the device's
   std::uint32_t alignment = 1;         // as declared
@@ -36,7 +37,7 @@ struct ValidationSite {
 
 struct ValidationTable {
   std::vector<ValidationObject> objects;
-  std::vector<ValidationSite> sites;  // first those of the meeting points, in their order
+  std::vector<ValidationSite> sites;  // first those of the cooperative calls, in their order
 };
 
 inline constexpr std::size_t kMostSites = std::size_t{1} << 21;
@@ -53,7 +54,7 @@ inline constexpr char kLoopHook[] = "anymps_validate_loop";
 inline constexpr char kFenceHook[] = "anymps_validate_fence";
 
 // `parameters` are of the thread's first parameters; the next one is the threadgroup's memory.
-void insert_validation(const ThreadCode& thread, std::span<const Parameter> parameters,
+void insert_validation(const workgroup::ThreadCoroutine& thread, std::span<const support::Parameter> parameters,
                        std::span<const ThreadgroupVariable> variables, ValidationTable& table);
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::transform

@@ -1,15 +1,16 @@
+#include "metal/lower/transform/threadgroup_variables.h"
+
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/ReplaceConstant.h>
 
 #include <algorithm>
 
-#include "gpu/round_up.h"
+#include "gpu/support/round_up.h"
 #include "metal/air/signature.h"
-#include "metal/lower/adopt.h"
-#include "metal/lower/specialise.h"
+#include "metal/lower/transform/normalise_attributes.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::transform {
 namespace {
 
 constexpr std::size_t kLeastAlignment = 16;
@@ -19,7 +20,7 @@ constexpr std::size_t kLine = 64;
 llvm::Function* with_memory_parameter(llvm::Function* kernel) {
   llvm::SmallVector<llvm::Type*> types;
   for (llvm::Argument& argument : kernel->args()) types.push_back(argument.getType());
-  types.push_back(llvm::PointerType::get(kernel->getContext(), kThreadgroupSpace));
+  types.push_back(llvm::PointerType::get(kernel->getContext(), air::kThreadgroupSpace));
   auto* wider = llvm::Function::Create(llvm::FunctionType::get(kernel->getReturnType(), types, false),
                                        kernel->getLinkage(), "", kernel->getParent());
   wider->copyAttributesFrom(kernel);
@@ -52,7 +53,7 @@ llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function
                                             std::vector<ThreadgroupVariable>& placed) {
   llvm::SmallVector<llvm::GlobalVariable*> variables;
   for (llvm::GlobalVariable& global : module.globals()) {
-    if (global.getAddressSpace() == kThreadgroupSpace) variables.push_back(&global);
+    if (global.getAddressSpace() == air::kThreadgroupSpace) variables.push_back(&global);
   }
   kernel = with_memory_parameter(kernel);
   llvm::SmallVector<llvm::Constant*> constants(variables.begin(), variables.end());
@@ -66,7 +67,7 @@ llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function
     }
     const std::size_t alignment = std::max<std::size_t>(kLeastAlignment, variable->getAlign().valueOrOne().value());
     const std::size_t size = module.getDataLayout().getTypeAllocSize(variable->getValueType());
-    layout.bytes = gpu::round_up(layout.bytes, alignment);
+    layout.bytes = gpu::support::round_up(layout.bytes, alignment);
     if (variable->hasInitializer() && !llvm::isa<llvm::UndefValue>(variable->getInitializer())) {
       layout.cleared.emplace_back(layout.bytes, size);
     }
@@ -78,8 +79,8 @@ llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function
     variable->eraseFromParent();
     layout.bytes += size;
   }
-  layout.bytes = gpu::round_up(layout.bytes, kLine);
+  layout.bytes = gpu::support::round_up(layout.bytes, kLine);
   return kernel;
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::transform

@@ -1,10 +1,7 @@
-// Passes that fix a kernel to what is known before it runs.
+// Lays a module's threadgroup variables out in a threadgroup's memory.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <map>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,20 +10,9 @@ namespace llvm {
 class Function;
 class GlobalVariable;
 class Module;
-class Value;
 }  // namespace llvm
 
-namespace anymps::metal::lower {
-
-struct Parameter;
-
-// Function constants by id, as the bits of their type. Those that are not given are zero.
-using ConstantValues = std::map<unsigned, std::uint64_t>;
-void set_function_constants(llvm::Module& module, const ConstantValues& values);
-
-// What buffers hold, by binding, for a kernel that is launched with nothing else.
-using KnownBytes = std::map<unsigned, std::vector<std::byte>>;
-void set_known_bytes(llvm::Function& kernel, std::span<const Parameter> parameters, const KnownBytes& known);
+namespace anymps::metal::lower::transform {
 
 struct ThreadgroupVariable {
   std::string name;
@@ -51,11 +37,4 @@ struct ThreadgroupLayout {
 llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function* kernel, ThreadgroupLayout& layout,
                                             std::vector<ThreadgroupVariable>& variables);
 
-// No division of integers stops the process, whatever its operands are.
-void make_divisions_safe(llvm::Module& module);
-
-// AIR types an 8x8 matrix as 64 elements, of which a thread owns two. Makes them two; false, with the reason, where a
-// value is used in a way that this does not know.
-bool narrow_matrices(llvm::Function& function, const char*& reason);
-
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::transform

@@ -1,4 +1,4 @@
-#include "metal/lower/once.h"
+#include "metal/lower/transform/uniform_loop_once.h"
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/PostDominators.h>
@@ -11,22 +11,23 @@
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
 #include "metal/air/signature.h"
-#include "metal/lower/bodies.h"
-#include "metal/lower/optimiser.h"
+#include "metal/lower/builtins/builtin_lowering.h"
+#include "metal/lower/support/pass_runner.h"
+#include "metal/lower/workgroup/cooperative_ops.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::transform {
 namespace {
 
 // Whether all threads of a threadgroup are given the same.
-bool is_shared_role(Role role) {
+bool is_shared_role(support::Role role) {
   switch (role) {
-    case Role::kPositionInGrid:
-    case Role::kPositionInThreadgroup:
-    case Role::kIndexInThreadgroup:
-    case Role::kIndexInSimdgroup:
-    case Role::kSimdgroupIndex:
-    case Role::kIndexInQuadgroup:
-    case Role::kQuadgroupIndex:
+    case support::Role::kPositionInGrid:
+    case support::Role::kPositionInThreadgroup:
+    case support::Role::kIndexInThreadgroup:
+    case support::Role::kIndexInSimdgroup:
+    case support::Role::kSimdgroupIndex:
+    case support::Role::kIndexInQuadgroup:
+    case support::Role::kQuadgroupIndex:
       return false;
     default:
       return true;
@@ -36,7 +37,8 @@ bool is_shared_role(Role role) {
 // One loop, of which its barrier and all that it may depend on are known.
 class Candidate {
  public:
-  Candidate(const llvm::Loop& loop, std::span<const Parameter> parameters) : loop_(loop), parameters_(parameters) {}
+  Candidate(const llvm::Loop& loop, std::span<const support::Parameter> parameters)
+      : loop_(loop), parameters_(parameters) {}
 
   bool is_good(const llvm::PostDominatorTree& always) {
     const llvm::BasicBlock* before = loop_.getLoopPreheader();
@@ -62,8 +64,8 @@ class Candidate {
   // The barrier behind which nothing is written and nobody met.
   static const llvm::Instruction* barrier_at_end_of(const llvm::BasicBlock& block) {
     for (const llvm::Instruction& instruction : llvm::reverse(block)) {
-      if (const llvm::CallInst* call = meeting(instruction)) {
-        return is_threadgroup_barrier(call->getCalledFunction()->getName()) ? call : nullptr;
+      if (const llvm::CallInst* call = builtins::cooperative_call(instruction)) {
+        return builtins::is_threadgroup_barrier(call->getCalledFunction()->getName()) ? call : nullptr;
       }
       if (instruction.mayWriteToMemory()) return nullptr;
     }
@@ -72,7 +74,8 @@ class Candidate {
 
   // Within the loop, where the other instructions are asked the same.
   bool is_shared_step(const llvm::Instruction& instruction) {
-    if (meeting(instruction) != nullptr || instruction.mayWriteToMemory() || instruction.isAtomic()) return false;
+    if (builtins::cooperative_call(instruction) != nullptr || instruction.mayWriteToMemory() || instruction.isAtomic())
+      return false;
     if (llvm::isa<llvm::AllocaInst>(instruction) || instruction.isVolatile()) return false;
     return llvm::all_of(instruction.operands(), [&](const llvm::Value* operand) {
       const auto* made = llvm::dyn_cast<llvm::Instruction>(operand);
@@ -87,7 +90,8 @@ class Candidate {
     }
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(&value);
     if (instruction == nullptr) return true;  // constants and blocks
-    if (llvm::isa<llvm::PHINode, llvm::AllocaInst>(instruction) || meeting(*instruction) != nullptr) return false;
+    if (llvm::isa<llvm::PHINode, llvm::AllocaInst>(instruction) || builtins::cooperative_call(*instruction) != nullptr)
+      return false;
     // What was read before the barrier may have been another value for another thread.
     const bool reads = instruction->mayReadOrWriteMemory();
     if (reads && (!llvm::isa<llvm::LoadInst>(instruction) || !llvm::cast<llvm::LoadInst>(instruction)->isSimple() ||
@@ -98,7 +102,7 @@ class Candidate {
   }
 
   const llvm::Loop& loop_;
-  std::span<const Parameter> parameters_;
+  std::span<const support::Parameter> parameters_;
   const llvm::Instruction* barrier_ = nullptr;
 };
 
@@ -122,7 +126,7 @@ void leave_result(llvm::Loop& loop, llvm::DominatorTree& dominators, llvm::LoopI
   // That it begins with zeros is what `cleared` says of it (ThreadgroupLayout).
   auto* kept = new llvm::GlobalVariable(*kernel.getParent(), type, false, llvm::GlobalValue::InternalLinkage,
                                         llvm::Constant::getNullValue(type), "once", nullptr,
-                                        llvm::GlobalValue::NotThreadLocal, kThreadgroupSpace);
+                                        llvm::GlobalValue::NotThreadLocal, air::kThreadgroupSpace);
   auto* found = llvm::BasicBlock::Create(context, "found", &kernel, behind);
   llvm::IRBuilder<> b(before->getTerminator());
   llvm::Value* there = b.CreateICmpNE(b.CreateLoad(types[0], kept), b.getInt32(0));
@@ -146,13 +150,14 @@ void leave_result(llvm::Loop& loop, llvm::DominatorTree& dominators, llvm::LoopI
 
 }  // namespace
 
-void compute_once(llvm::Function& kernel, std::span<const Parameter> parameters, Optimiser& optimiser) {
-  if (!meetings_of(*kernel.getParent()).barriers) return;
+void run_uniform_loops_once(llvm::Function& kernel, std::span<const support::Parameter> parameters,
+                            support::PassRunner& runner) {
+  if (!workgroup::cooperative_ops_of(*kernel.getParent()).barriers) return;
   if (llvm::LoopInfo(llvm::DominatorTree(kernel)).empty()) return;
   llvm::FunctionPassManager form;
   form.addPass(llvm::LoopSimplifyPass());
   form.addPass(llvm::LCSSAPass());
-  optimiser.run(form, kernel);
+  runner.run(form, kernel);
   llvm::DominatorTree dominators(kernel);
   const llvm::PostDominatorTree always(kernel);
   llvm::LoopInfo loops(dominators);
@@ -163,4 +168,4 @@ void compute_once(llvm::Function& kernel, std::span<const Parameter> parameters,
   for (llvm::Loop* loop : good) leave_result(*loop, dominators, loops);
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::transform

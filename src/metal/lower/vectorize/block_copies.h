@@ -4,7 +4,7 @@
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-namespace anymps::metal::lower::simd {
+namespace anymps::metal::lower::vectorize {
 
 class Copies {
  public:
@@ -30,4 +30,4 @@ class Copies {
   llvm::ValueToValueMapTy map_;
 };
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

@@ -1,4 +1,4 @@
-#include "metal/lower/simd_prepare.h"
+#include "metal/lower/vectorize/canonicalize.h"
 
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/PostOrderIterator.h>
@@ -28,11 +28,11 @@
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 #include <llvm/Transforms/Vectorize/LoadStoreVectorizer.h>
 
-#include "metal/lower/bodies.h"
-#include "metal/lower/optimiser.h"
-#include "metal/lower/rounds.h"
+#include "metal/lower/builtins/builtin_lowering.h"
+#include "metal/lower/support/pass_runner.h"
+#include "metal/lower/workgroup/canonical_latches.h"
 
-namespace anymps::metal::lower::simd {
+namespace anymps::metal::lower::vectorize {
 namespace {
 
 // LLVM may make two loops of one that goes on from two places. To a thread they are the same, but lanes would then wait
@@ -41,13 +41,13 @@ void give_each_loop_one_latch(llvm::Function& function) {
   const auto has_more = [](const llvm::Loop& loop, const llvm::DominatorTree&) {
     return loop.getLoopLatch() == nullptr;
   };
-  join_rounds(function, has_more, [](llvm::BasicBlock&) {});
+  workgroup::canonicalize_latches(function, has_more, [](llvm::BasicBlock&) {});
 }
 
 // What lanes do together must not be moved to where other lanes are. Apple's compiler says so, others may not.
 void mark_meetings(llvm::Module& module) {
   for (llvm::Function& function : module) {
-    if (function.isDeclaration() && is_cooperative(function.getName())) function.setConvergent();
+    if (function.isDeclaration() && builtins::is_cooperative(function.getName())) function.setConvergent();
   }
 }
 
@@ -174,7 +174,7 @@ void add_form(llvm::FunctionPassManager& passes) {
 
 }  // namespace
 
-void prepare(llvm::Function& function, Optimiser& optimiser, bool unroll) {
+void prepare(llvm::Function& function, support::PassRunner& runner, bool unroll) {
   mark_meetings(*function.getParent());
   give_each_loop_one_latch(function);
   spell_out_copies(function);
@@ -202,7 +202,7 @@ void prepare(llvm::Function& function, Optimiser& optimiser, bool unroll) {
   passes.addPass(llvm::LowerSwitchPass());
   passes.addPass(llvm::FixIrreduciblePass());
   add_form(passes);
-  optimiser.run(passes, function);
+  runner.run(passes, function);
 }
 
 llvm::Value* ask_lanes(llvm::IRBuilder<>& b, llvm::Value* condition) {
@@ -212,10 +212,10 @@ llvm::Value* ask_lanes(llvm::IRBuilder<>& b, llvm::Value* condition) {
   return b.CreateCall(function, {condition});
 }
 
-void put_in_form(llvm::Function& function, Optimiser& optimiser) {
+void simplify_form(llvm::Function& function, support::PassRunner& runner) {
   llvm::FunctionPassManager passes;
   add_form(passes);
-  optimiser.run(passes, function);
+  runner.run(passes, function);
 }
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

@@ -1,12 +1,12 @@
 // What the lanes of a simdgroup do together, among those that take part. Sums are formed in the order of
-// engine/meeting.cpp, so that both engines have the same bits.
+// abi/cooperative_op.cpp, so that both engines have the same bits.
 #include <llvm/IR/Module.h>
 
-#include "metal/engine/meeting.h"
-#include "metal/lower/simd_writer.h"
+#include "metal/abi/cooperative_op.h"
+#include "metal/lower/vectorize/vector_writer.h"
 
-namespace anymps::metal::lower::simd {
-bool Writer::write_meeting(const llvm::CallInst& call) {
+namespace anymps::metal::lower::vectorize {
+bool Writer::write_cooperative_op(const llvm::CallInst& call) {
   llvm::StringRef name = call.getCalledFunction()->getName();
   name.consume_front("air.");
   name.consume_back(".narrow");
@@ -23,7 +23,7 @@ bool Writer::write_meeting(const llvm::CallInst& call) {
     }
     return write_vote("simd_all", call);
   }
-  if (lanes_ != engine::kLanes) return false;
+  if (lanes_ != abi::kLanes) return false;
   auto [operation, type] = name.split('.');
   if (operation.consume_front("simdgroup_matrix_8x8_")) return write_matrix(operation, call);
   const bool quad = operation.starts_with("quad_");
@@ -31,7 +31,7 @@ bool Writer::write_meeting(const llvm::CallInst& call) {
   if (operation.contains("_shuffle") || operation.contains("_broadcast")) {
     const Vectors result = shuffled(operation, call);
     if (result.empty()) return false;
-    if (facts_.uniform(&call)) {
+    if (divergence_.uniform(&call)) {
       if (result.size() != 1) return false;
       define(call, b_.CreateExtractElement(result[0], std::uint64_t{0}));
     } else {
@@ -41,7 +41,7 @@ bool Writer::write_meeting(const llvm::CallInst& call) {
   }
   const bool is_signed = type.starts_with("s.");
   operation.consume_front(quad ? "quad_" : "simd_");
-  const unsigned width = quad ? 4 : engine::kLanes;
+  const unsigned width = quad ? 4 : abi::kLanes;
   const bool inclusive = operation.consume_front("prefix_inclusive_");
   const bool exclusive = !inclusive && operation.consume_front("prefix_exclusive_");
   Vectors result;
@@ -59,7 +59,7 @@ bool Writer::write_meeting(const llvm::CallInst& call) {
     if (narrow) values = b_.CreateFPTrunc(values, given_type);
     result.push_back(values);
   }
-  if (!facts_.uniform(&call)) {
+  if (!divergence_.uniform(&call)) {
     define(call, result);
     return true;
   }
@@ -198,7 +198,7 @@ llvm::Value* Writer::permuted(llvm::Value* vector, llvm::Value* from) {
 Vectors Writer::shuffled(llvm::StringRef operation, const llvm::CallInst& call) {
   const bool quad = operation.consume_front("quad_");
   if (!quad) operation.consume_front("simd_");
-  const unsigned width = quad ? 4 : engine::kLanes;
+  const unsigned width = quad ? 4 : abi::kLanes;
   llvm::Type* number = lanes_of(b_.getInt32Ty());
   llvm::Constant* lane = counted(b_.getInt32Ty());
   const auto constant = [&](std::uint64_t value) { return llvm::ConstantInt::get(number, value); };
@@ -206,7 +206,7 @@ Vectors Writer::shuffled(llvm::StringRef operation, const llvm::CallInst& call) 
   llvm::Value* within = b_.CreateAnd(lane, constant(width - 1));
   const auto operand = [&](unsigned i) {
     const llvm::Value* value = call.getArgOperand(i);
-    if (facts_.uniform(value)) {
+    if (divergence_.uniform(value)) {
       return b_.CreateVectorSplat(lanes_, b_.CreateZExtOrTrunc(scalar(value), b_.getInt32Ty()));
     }
     return b_.CreateZExtOrTrunc(vector(value), number);
@@ -308,4 +308,4 @@ bool Writer::write_vote(llvm::StringRef operation, const llvm::CallInst& call) {
   return true;
 }
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

@@ -1,4 +1,4 @@
-#include "metal/lower/simd_facts.h"
+#include "metal/lower/vectorize/divergence_analysis.h"
 
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/CycleAnalysis.h>
@@ -12,9 +12,9 @@
 #include <llvm/IR/PassInstrumentation.h>
 #include <llvm/Support/MathExtras.h>
 
-#include "metal/lower/bodies.h"
+#include "metal/lower/builtins/builtin_lowering.h"
 
-namespace anymps::metal::lower::simd {
+namespace anymps::metal::lower::vectorize {
 namespace {
 
 using llvm::Instruction;
@@ -38,11 +38,11 @@ class LaneInfo : public llvm::TargetTransformInfoImplCRTPBase<LaneInfo> {
   bool isSourceOfDivergence(const llvm::Value* value) const {
     if (value == lane_ || llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(value)) return true;
     if (is_part(*value)) return true;
-    const llvm::CallInst* call = meeting(*value);
+    const llvm::CallInst* call = builtins::cooperative_call(*value);
     return call != nullptr && !gives_one_value(*call);
   }
   bool isAlwaysUniform(const llvm::Value* value) const {
-    const llvm::CallInst* call = meeting(*value);
+    const llvm::CallInst* call = builtins::cooperative_call(*value);
     return shared_.contains(value) || (call != nullptr && gives_one_value(*call));
   }
   // NOLINTEND(readability-identifier-naming)
@@ -90,7 +90,7 @@ bool gives_one_value(const llvm::CallInst& call) {
   return false;
 }
 
-Facts::Facts(const Thread& thread, bool guards) : thread_(thread), tree_(*thread.function), loops_(tree_) {
+Divergence::Divergence(const Thread& thread, bool guards) : thread_(thread), tree_(*thread.function), loops_(tree_) {
   llvm::Function& function = *thread.function;
   analyses_.registerPass([] { return llvm::PassInstrumentationAnalysis(); });
   analyses_.registerPass([] { return llvm::DominatorTreeAnalysis(); });
@@ -102,10 +102,10 @@ Facts::Facts(const Thread& thread, bool guards) : thread_(thread), tree_(*thread
   });
   analyses_.registerPass([] { return llvm::UniformityInfoAnalysis(); });
   for (const llvm::Cycle* cycle : analyses_.getResult<llvm::CycleAnalysis>(function).toplevel_cycles()) {
-    if (!cycle->isReducible()) throw Decline{"a loop with two entries"};
+    if (!cycle->isReducible()) throw CannotVectorize{"a loop with two entries"};
   }
   for (const llvm::Loop* loop : loops_) {
-    if (!loop->isRecursivelyLCSSAForm(tree_, loops_)) throw Decline{"a loop out of form"};
+    if (!loop->isRecursivelyLCSSAForm(tree_, loops_)) throw CannotVectorize{"a loop out of form"};
   }
   const auto look = [&] {
     uniformity_ = &analyses_.getResult<llvm::UniformityInfoAnalysis>(function);
@@ -124,7 +124,7 @@ Facts::Facts(const Thread& thread, bool guards) : thread_(thread), tree_(*thread
 }
 
 // "index / 32" is the same for lanes that begin at a multiple of 32.
-bool Facts::find_shared() {
+bool Divergence::find_shared() {
   for (const Instruction& instruction : llvm::instructions(*thread_.function)) {
     if (instruction.getOpcode() != Instruction::LShr) continue;
     const llvm::Value* number = instruction.getOperand(0);
@@ -136,7 +136,7 @@ bool Facts::find_shared() {
   return !shared_.empty();
 }
 
-bool Facts::by_position(const llvm::Value* condition) const {
+bool Divergence::by_position(const llvm::Value* condition) const {
   llvm::SmallVector<const llvm::Value*> work = {condition};
   llvm::SmallPtrSet<const llvm::Value*, 16> seen;
   while (!work.empty()) {
@@ -174,7 +174,7 @@ bool Facts::by_position(const llvm::Value* condition) const {
   return true;
 }
 
-void Facts::find_guards() {
+void Divergence::find_guards() {
   const auto writes = [](const llvm::BasicBlock* block) {
     return llvm::any_of(*block, [](const Instruction& instruction) { return instruction.mayWriteToMemory(); });
   };
@@ -196,17 +196,17 @@ void Facts::find_guards() {
   }
 }
 
-bool Facts::branches_apart(const llvm::BasicBlock* block) const {
+bool Divergence::branches_apart(const llvm::BasicBlock* block) const {
   return block->getTerminator()->getNumSuccessors() > 1 && uniformity_->hasDivergentTerminator(*block) &&
          !guards_.contains(block);
 }
 
-bool Facts::whole(const llvm::BasicBlock* block) const {
+bool Divergence::whole(const llvm::BasicBlock* block) const {
   return same_lanes(block) == &thread_.function->getEntryBlock();
 }
 
 // A loop is left apart if a block that leaves it is not run by all its lanes, which follows from other such loops.
-void Facts::find_loops_and_lanes() {
+void Divergence::find_loops_and_lanes() {
   for (bool changed = true; changed;) {
     changed = false;
     find_same_lanes();
@@ -228,7 +228,7 @@ void Facts::find_loops_and_lanes() {
   }
 }
 
-void Facts::find_same_lanes() {
+void Divergence::find_same_lanes() {
   same_lanes_.clear();
   const llvm::Function& function = *thread_.function;
   for (const llvm::BasicBlock* block : llvm::ReversePostOrderTraversal<const llvm::Function*>(&function)) {
@@ -236,7 +236,7 @@ void Facts::find_same_lanes() {
     if (block == &function.getEntryBlock()) continue;
     const llvm::Loop* loop = loops_.getLoopFor(block);
     if (loop != nullptr && loop->getHeader() == block) {
-      if (loop->getLoopPreheader() == nullptr) throw Decline{"a loop out of form"};
+      if (loop->getLoopPreheader() == nullptr) throw CannotVectorize{"a loop out of form"};
       if (!apart_.contains(loop)) same_lanes_[block] = same_lanes_.lookup(loop->getLoopPreheader());
       continue;
     }
@@ -246,7 +246,7 @@ void Facts::find_same_lanes() {
       while (inner != nullptr && inner->getParentLoop() != loop) inner = inner->getParentLoop();
       if (inner == nullptr) continue;
       before = inner->getLoopPreheader();
-      if (before == nullptr) throw Decline{"a loop out of form"};
+      if (before == nullptr) throw CannotVectorize{"a loop out of form"};
     }
     // A branch that lanes take together does not part them. But while others wait, blocks are run in order, those
     // behind the way not taken too, and only a mask of its own tells that nobody has come to such a block.
@@ -258,8 +258,8 @@ void Facts::find_same_lanes() {
   }
 }
 
-// Whether every way from a block leads to another, within one round of the loop.
-bool Facts::all_reach(const llvm::BasicBlock* from, const llvm::BasicBlock* to, const llvm::Loop* loop) const {
+// Whether every way from a block leads to another, within one iteration of the loop.
+bool Divergence::all_reach(const llvm::BasicBlock* from, const llvm::BasicBlock* to, const llvm::Loop* loop) const {
   llvm::SmallVector<const llvm::BasicBlock*> work = {from};
   llvm::SmallPtrSet<const llvm::BasicBlock*, 16> seen = {from};
   while (!work.empty()) {
@@ -275,7 +275,7 @@ bool Facts::all_reach(const llvm::BasicBlock* from, const llvm::BasicBlock* to, 
 }
 
 // Whether lanes part on some way between two blocks.
-bool Facts::parts_between(const llvm::BasicBlock* from, const llvm::BasicBlock* to, const llvm::Loop* loop) const {
+bool Divergence::parts_between(const llvm::BasicBlock* from, const llvm::BasicBlock* to, const llvm::Loop* loop) const {
   llvm::SmallVector<const llvm::BasicBlock*> work = {to};
   llvm::SmallPtrSet<const llvm::BasicBlock*, 16> seen = {to};
   while (!work.empty()) {
@@ -293,20 +293,20 @@ bool Facts::parts_between(const llvm::BasicBlock* from, const llvm::BasicBlock* 
   return false;
 }
 
-Shape Facts::shape(const llvm::Value* value) const {
+Shape Divergence::shape(const llvm::Value* value) const {
   if (value == thread_.lane()) return {Kind::kAffine, {.times = 1}};
   if (llvm::isa<llvm::Constant, llvm::Argument>(value)) return {};
   return shapes_.lookup(value);
 }
 
-const Checks& Facts::checks(const llvm::Value* value) const {
+const Checks& Divergence::checks(const llvm::Value* value) const {
   static const Checks none;
   const auto found = checks_.find(value);
   return found == checks_.end() ? none : found->second;
 }
 
 // From the most that could be, down to what holds: a shape only ever becomes varying.
-void Facts::find_shapes() {
+void Divergence::find_shapes() {
   const Shape varying{Kind::kVarying, {}};
   llvm::ReversePostOrderTraversal<const llvm::Function*> order(thread_.function);
   llvm::SmallPtrSet<const Instruction*, 32> known;
@@ -336,7 +336,7 @@ void Facts::find_shapes() {
   }
 }
 
-bool Facts::operand(const llvm::Value* value, Step& step, Checks& checks) const {
+bool Divergence::operand(const llvm::Value* value, Step& step, Checks& checks) const {
   const Shape shape = this->shape(value);
   if (shape.kind == Kind::kVarying) return false;
   step = shape.step;
@@ -346,7 +346,7 @@ bool Facts::operand(const llvm::Value* value, Step& step, Checks& checks) const 
 }
 
 // The low bits of the first lane's number that are zero for certain.
-unsigned Facts::zeros_of_first(const llvm::Value* value, unsigned depth) const {
+unsigned Divergence::zeros_of_first(const llvm::Value* value, unsigned depth) const {
   constexpr unsigned kDeep = 6;
   constexpr unsigned kAll = 64;
   if (value == thread_.lane()) return kAll;
@@ -380,14 +380,14 @@ unsigned Facts::zeros_of_first(const llvm::Value* value, unsigned depth) const {
 }
 
 // A step that lanes do not make as far as bit `bit`, because the first one begins at a multiple of it.
-bool Facts::stays_below(const llvm::Value* value, const Step& step, unsigned bit) const {
+bool Divergence::stays_below(const llvm::Value* value, const Step& step, unsigned bit) const {
   if (step.by != nullptr || step.times <= 0 || bit >= 32) return false;
   const std::uint64_t reach = static_cast<std::uint64_t>(step.times) * thread_.lanes;
   return llvm::isPowerOf2_64(reach) && reach <= std::uint64_t{1} << bit &&
          zeros_of_first(value, 0) >= llvm::Log2_64(reach);
 }
 
-Shape Facts::transfer(const Instruction& instruction, Checks& checks) const {
+Shape Divergence::transfer(const Instruction& instruction, Checks& checks) const {
   const Shape varying{Kind::kVarying, {}};
   if (!is_integer_or_pointer(instruction.getType())) return varying;
   Step step;
@@ -457,7 +457,7 @@ Shape Facts::transfer(const Instruction& instruction, Checks& checks) const {
 }
 
 // A wider number grows by the same step, unless the narrow one wrapped between two lanes.
-Shape Facts::transfer_widening(const Instruction& widening, Checks& checks) const {
+Shape Divergence::transfer_widening(const Instruction& widening, Checks& checks) const {
   Step step;
   const llvm::Value* narrow = widening.getOperand(0);
   if (narrow->getType()->isIntegerTy(1) || !operand(narrow, step, checks)) return {Kind::kVarying, {}};
@@ -476,7 +476,7 @@ Shape Facts::transfer_widening(const Instruction& widening, Checks& checks) cons
   return {Kind::kAffine, step};
 }
 
-Shape Facts::transfer_address(const llvm::GetElementPtrInst& address, Checks& checks) const {
+Shape Divergence::transfer_address(const llvm::GetElementPtrInst& address, Checks& checks) const {
   const llvm::DataLayout& layout = address.getModule()->getDataLayout();
   llvm::MapVector<llvm::Value*, llvm::APInt> terms;
   llvm::APInt constant(64, 0);
@@ -493,7 +493,7 @@ Shape Facts::transfer_address(const llvm::GetElementPtrInst& address, Checks& ch
   return {Kind::kAffine, step};
 }
 
-Shape Facts::transfer_phi(const llvm::PHINode& phi) const {
+Shape Divergence::transfer_phi(const llvm::PHINode& phi) const {
   const Shape varying{Kind::kVarying, {}};
   const llvm::Loop* loop = loops_.getLoopFor(phi.getParent());
   const bool header = loop != nullptr && loop->getHeader() == phi.getParent();
@@ -511,7 +511,7 @@ Shape Facts::transfer_phi(const llvm::PHINode& phi) const {
     const auto* instruction = llvm::dyn_cast<Instruction>(value);
     if (instruction != nullptr && !shapes_.contains(instruction)) continue;  // not looked at yet
     const Shape shape = this->shape(value);
-    // What a check is about must have been asked in this round.
+    // What a check is about must have been asked in this iteration.
     if (shape.kind == Kind::kVarying || !checks(value).empty()) return varying;
     if (!first && shape.step != merged.step) return varying;
     merged.step = shape.step;
@@ -520,4 +520,4 @@ Shape Facts::transfer_phi(const llvm::PHINode& phi) const {
   return merged;
 }
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

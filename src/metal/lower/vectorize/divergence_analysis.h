@@ -15,10 +15,10 @@
 #include <memory>
 #include <string>
 
-namespace anymps::metal::lower::simd {
+namespace anymps::metal::lower::vectorize {
 
 // Why a kernel is left to the oracle. Thrown within these passes; the registry catches it.
-struct Decline {
+struct CannotVectorize {
   std::string why;
 };
 
@@ -49,11 +49,11 @@ struct Shape {
 // An affine value holds only if these widenings did not wrap between two lanes, which is asked at run time.
 using Checks = llvm::SmallSetVector<const llvm::Instruction*, 2>;
 
-class Facts {
+class Divergence {
  public:
   // With `guards`, lanes are not told apart by is_guard() branches: whoever writes the code sees to it that all lanes
-  // go the same way there. Throws Decline for control flow that these passes do not know.
-  Facts(const Thread& thread, bool guards);
+  // go the same way there. Throws CannotVectorize for control flow that these passes do not know.
+  Divergence(const Thread& thread, bool guards);
 
   Shape shape(const llvm::Value* value) const;
   bool uniform(const llvm::Value* value) const { return shape(value).kind == Shape::Kind::kUniform; }
@@ -65,7 +65,7 @@ class Facts {
   // It ends in a branch by a thread's position, before anything is written: "if (i < count)".
   bool is_guard(const llvm::BasicBlock* block) const { return guards_.contains(block); }
 
-  // The first block that the same lanes run as this one, in this round of its loop.
+  // The first block that the same lanes run as this one, in this iteration of its loop.
   const llvm::BasicBlock* same_lanes(const llvm::BasicBlock* block) const { return same_lanes_.lookup(block); }
   bool whole(const llvm::BasicBlock* block) const;
   // Some lanes leave it before others do.
@@ -106,11 +106,11 @@ class Facts {
 // "air." and this: ask_lanes().
 inline constexpr llvm::StringLiteral kSurely = "simd_surely";
 
-// Begins the names of functions that stand for a part of a thread's code (simd_parts.h): lanes differ in what they
+// Begins the names of functions that stand for a part of a thread's code (outline_regions.h): lanes differ in what they
 // give.
 inline constexpr llvm::StringLiteral kPart = "anymps.part";
 
 // A call of what lanes do together whose result is the same for every lane that takes part.
 bool gives_one_value(const llvm::CallInst& call);
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

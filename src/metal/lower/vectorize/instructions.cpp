@@ -5,12 +5,12 @@
 #include <llvm/Transforms/Utils/LowerAtomic.h>
 
 #include "metal/air/signature.h"
-#include "metal/lower/bodies.h"
-#include "metal/lower/counted_loop.h"
-#include "metal/lower/interleaving.h"
-#include "metal/lower/simd_writer.h"
+#include "metal/lower/builtins/builtin_lowering.h"
+#include "metal/lower/support/counted_loop.h"
+#include "metal/lower/support/interleaving.h"
+#include "metal/lower/vectorize/vector_writer.h"
 
-namespace anymps::metal::lower::simd {
+namespace anymps::metal::lower::vectorize {
 namespace {
 
 using llvm::Instruction;
@@ -36,7 +36,7 @@ std::string called_name(const llvm::CallInst& call) {
 
 // A threadgroup's memory is seen by one thread of the CPU alone: what is atomic there need not be atomic here.
 llvm::Value* without_others(llvm::IRBuilder<>& b, llvm::AtomicRMWInst& change) {
-  if (change.getPointerAddressSpace() != kThreadgroupSpace) return &change;
+  if (change.getPointerAddressSpace() != air::kThreadgroupSpace) return &change;
   llvm::Value* before = b.CreateAlignedLoad(change.getType(), change.getPointerOperand(), change.getAlign());
   llvm::Value* after = llvm::buildAtomicRMWValue(change.getOperation(), b, before, change.getValOperand());
   b.CreateAlignedStore(after, change.getPointerOperand(), change.getAlign());
@@ -48,8 +48,8 @@ llvm::Value* without_others(llvm::IRBuilder<>& b, llvm::AtomicRMWInst& change) {
 
 void Writer::write_instruction(const Instruction& instruction) {
   if (says_nothing(instruction)) return;
-  if (const llvm::CallInst* call = meeting(instruction)) {
-    if (!write_meeting(*call)) throw Decline{"a call of " + called_name(*call)};
+  if (const llvm::CallInst* call = builtins::cooperative_call(instruction)) {
+    if (!write_cooperative_op(*call)) throw CannotVectorize{"a call of " + called_name(*call)};
     return;
   }
   if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
@@ -64,27 +64,27 @@ void Writer::write_instruction(const Instruction& instruction) {
     shared_[own] = place;
     return;
   }
-  if (llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(instruction)) return write_serially(instruction);
+  if (llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(instruction)) return serialise(instruction);
   if (llvm::isa<llvm::FenceInst>(instruction)) {
     b_.Insert(instruction.clone());
     return;
   }
   if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction)) return write_access(instruction);
   const bool uniform_operands = llvm::all_of(instruction.operands(), [&](const llvm::Use& use) {
-    return llvm::isa<llvm::Function>(use) || facts_.uniform(use);
+    return llvm::isa<llvm::Function>(use) || divergence_.uniform(use);
   });
   if (instruction.mayWriteToMemory() || instruction.getType()->isVoidTy()) {
     if (uniform_operands && llvm::isa<llvm::MemIntrinsic>(instruction)) {
       clone_scalar(instruction);
       return;
     }
-    return write_serially(instruction);
+    return serialise(instruction);
   }
-  switch (facts_.shape(&instruction).kind) {
+  switch (divergence_.shape(&instruction).kind) {
     case Kind::kUniform:
       return define(instruction, clone_scalar(instruction));
     case Kind::kAffine:
-      if (facts_.checks(&instruction).contains(&instruction)) write_check(instruction);
+      if (divergence_.checks(&instruction).contains(&instruction)) write_check(instruction);
       return define(instruction, clone_scalar(instruction));
     case Kind::kVarying:
       return define(instruction, compute(instruction));
@@ -98,7 +98,7 @@ void Writer::write_check(const Instruction& widening) {
   const bool is_signed = widening.getOpcode() == Instruction::SExt;
   llvm::Type* wide = b_.getInt64Ty();
   llvm::Value* first = is_signed ? b_.CreateSExt(scalar(narrow), wide) : b_.CreateZExt(scalar(narrow), wide);
-  const Step step = facts_.shape(narrow).step;
+  const Step step = divergence_.shape(narrow).step;
   llvm::Value* stride = llvm::ConstantInt::getSigned(wide, step.times);
   if (step.by != nullptr) {
     llvm::Value* by = scalar(step.by);
@@ -114,17 +114,18 @@ void Writer::write_check(const Instruction& widening) {
 }
 
 // What lanes differ in goes through memory; then some lanes at a time run it.
-void Writer::write_part(const llvm::CallInst& call, const Part& part) {
+void Writer::write_part(const llvm::CallInst& call, const OutlinedRegion& part) {
   llvm::AllocaInst* memory = variable(llvm::ArrayType::get(b_.getInt8Ty(), part.bytes));
-  memory->setAlignment(Part::kAlignment);
+  memory->setAlignment(OutlinedRegion::kAlignment);
   auto row = part.rows.begin();
   const auto next_row = [&] {
-    const Part::Row& here = *row++;
+    const OutlinedRegion::Row& here = *row++;
     return std::pair(lanes_of(here.type), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, here.offset));
   };
   const auto put = [&](llvm::Value* value) {
     const auto [type, place] = next_row();
-    b_.CreateAlignedStore(value->getType() == type ? value : b_.CreateZExt(value, type), place, Part::kAlignment);
+    b_.CreateAlignedStore(value->getType() == type ? value : b_.CreateZExt(value, type), place,
+                          OutlinedRegion::kAlignment);
   };
   b_.CreateLifetimeStart(memory);
   for (unsigned i = 0; i < part.inputs.size(); ++i) {
@@ -134,7 +135,7 @@ void Writer::write_part(const llvm::CallInst& call, const Part& part) {
   if (part.masked) {
     put(mask_or_whole());
   } else if (mask_ != nullptr) {
-    throw Decline{"a part of which lanes are missing"};
+    throw CannotVectorize{"a part of which lanes are missing"};
   }
   // Asked for before the loop: what is kept of them is used behind it too.
   llvm::SmallVector<std::pair<llvm::Value*, llvm::Value*>> firsts;  // with their steps; null where lanes share it
@@ -142,21 +143,22 @@ void Writer::write_part(const llvm::CallInst& call, const Part& part) {
     const llvm::Value* value = call.getArgOperand(i);
     if (part.inputs[i] == Kind::kVarying) continue;
     const bool affine = part.inputs[i] == Kind::kAffine;
-    firsts.emplace_back(scalar(value), affine ? step_of(value, Part::step_type(value->getType())) : nullptr);
+    firsts.emplace_back(scalar(value), affine ? step_of(value, OutlinedRegion::step_type(value->getType())) : nullptr);
   }
-  counted_loop(b_, b_.getInt32(0), b_.getInt32(lanes_), b_.getInt32(part.thread.lanes), [&](llvm::Value* begin) {
-    llvm::SmallVector<llvm::Value*> given;
-    for (const auto& [first, step] : firsts) {
-      given.push_back(step != nullptr ? Part::at(b_, first, step, begin) : first);
-      if (step != nullptr) given.push_back(step);
-    }
-    given.append({memory, begin});
-    b_.CreateCall(part.lanes, given);
-  });
+  support::counted_loop(b_, b_.getInt32(0), b_.getInt32(lanes_), b_.getInt32(part.thread.lanes),
+                        [&](llvm::Value* begin) {
+                          llvm::SmallVector<llvm::Value*> given;
+                          for (const auto& [first, step] : firsts) {
+                            given.push_back(step != nullptr ? OutlinedRegion::at(b_, first, step, begin) : first);
+                            if (step != nullptr) given.push_back(step);
+                          }
+                          given.append({memory, begin});
+                          b_.CreateCall(part.lanes, given);
+                        });
   Vectors results;
   for (const Leaf& leaf : leaves_of(call.getType(), layout_)) {
     const auto [type, place] = next_row();
-    llvm::Value* value = b_.CreateAlignedLoad(type, place, Part::kAlignment);
+    llvm::Value* value = b_.CreateAlignedLoad(type, place, OutlinedRegion::kAlignment);
     results.push_back(leaf.type == type->getElementType() ? value : b_.CreateTrunc(value, lanes_of(leaf.type)));
   }
   b_.CreateLifetimeEnd(memory);
@@ -164,7 +166,7 @@ void Writer::write_part(const llvm::CallInst& call, const Part& part) {
 }
 
 llvm::Value* Writer::clone_scalar(const Instruction& instruction) {
-  const bool affine = facts_.shape(&instruction).kind == Kind::kAffine;
+  const bool affine = divergence_.shape(&instruction).kind == Kind::kAffine;
   // Of lane 0 as of the others: a sum, even where its bits would not allow to tell.
   if (affine && instruction.getOpcode() == Instruction::Or) {
     return b_.CreateAdd(scalar(instruction.getOperand(0)), scalar(instruction.getOperand(1)));
@@ -187,7 +189,7 @@ Vectors Writer::compute(const Instruction& instruction) {
   if (const auto* select = llvm::dyn_cast<llvm::SelectInst>(&instruction)) return compute_select(*select);
   if (const auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) {
     const auto operand = [&](const llvm::Value* value) {
-      return facts_.uniform(value) ? scalar(value) : vector(value);
+      return divergence_.uniform(value) ? scalar(value) : vector(value);
     };
     llvm::SmallVector<llvm::Value*> indices;
     llvm::Value* base = operand(address->getPointerOperand());
@@ -214,7 +216,7 @@ Vectors Writer::compute(const Instruction& instruction) {
   }
   if (llvm::isa<llvm::ExtractValueInst, llvm::InsertValueInst>(instruction)) return compute_member(instruction);
   if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) return compute_call(*call);
-  throw Decline{std::string("an instruction ") + instruction.getOpcodeName()};
+  throw CannotVectorize{std::string("an instruction ") + instruction.getOpcodeName()};
 }
 
 Vectors Writer::compute_elementwise(const Instruction& instruction) {
@@ -240,7 +242,7 @@ Vectors Writer::compute_elementwise(const Instruction& instruction) {
     if (written != nullptr && written->getOpcode() == instruction.getOpcode()) {
       written->copyIRFlags(&instruction);
       // What is affine is computed again where somebody asks, with operands of which nobody knows more.
-      if (facts_.shape(&instruction).kind == Kind::kAffine) written->dropPoisonGeneratingFlags();
+      if (divergence_.shape(&instruction).kind == Kind::kAffine) written->dropPoisonGeneratingFlags();
     }
     result.push_back(value);
   }
@@ -279,8 +281,8 @@ Vectors Writer::compute_bitcast(const Instruction& instruction) {
   }
   const auto count = static_cast<unsigned>(leaves.size());
   llvm::Value* wide =
-      b_.CreateBitCast(interleave(b_, parts), llvm::FixedVectorType::get(leaves[0].type, lanes_ * count));
-  for (unsigned i = 0; i < count; ++i) result.push_back(every(b_, wide, count, i));
+      b_.CreateBitCast(support::interleave(b_, parts), llvm::FixedVectorType::get(leaves[0].type, lanes_ * count));
+  for (unsigned i = 0; i < count; ++i) result.push_back(support::every(b_, wide, count, i));
   return result;
 }
 
@@ -289,7 +291,7 @@ Vectors Writer::compute_select(const llvm::SelectInst& select) {
   const Vectors no = vectors(select.getFalseValue());
   Vectors result;
   const llvm::Value* condition = select.getCondition();
-  if (facts_.uniform(condition) && !condition->getType()->isVectorTy()) {
+  if (divergence_.uniform(condition) && !condition->getType()->isVectorTy()) {
     llvm::Value* one = scalar(condition);
     for (unsigned i = 0; i < yes.size(); ++i) result.push_back(b_.CreateSelect(one, yes[i], no[i]));
     return result;
@@ -353,7 +355,7 @@ Vectors Writer::compute_member(const Instruction& instruction) {
 
 Vectors Writer::compute_call(const llvm::CallInst& call) {
   const llvm::Function* function = call.getCalledFunction();
-  if (function == nullptr) throw Decline{"a call of " + called_name(call)};
+  if (function == nullptr) throw CannotVectorize{"a call of " + called_name(call)};
   const llvm::Intrinsic::ID id = function->getIntrinsicID();
   if (id != llvm::Intrinsic::not_intrinsic && llvm::isTriviallyVectorizable(id)) {
     std::vector<Vectors> operands(call.arg_size());
@@ -384,7 +386,7 @@ Vectors Writer::compute_call(const llvm::CallInst& call) {
     return result;
   }
   if (call.getType()->isVectorTy() || call.getType()->isAggregateType()) {
-    throw Decline{"a call of " + called_name(call)};
+    throw CannotVectorize{"a call of " + called_name(call)};
   }
   llvm::SmallVector<llvm::Value*> inputs;
   for (const llvm::Use& argument : call.args()) inputs.push_back(vector(argument));
@@ -396,20 +398,20 @@ Vectors Writer::compute_call(const llvm::CallInst& call) {
 }
 
 // Atomics, and whatever else has no form for many lanes: one lane after the other, in their order.
-void Writer::write_serially(const Instruction& instruction) {
+void Writer::serialise(const Instruction& instruction) {
   llvm::SmallVector<llvm::Value*> inputs;
   llvm::SmallVector<unsigned> places;
   for (const llvm::Use& operand : instruction.operands()) {
-    if (llvm::isa<llvm::Function>(operand) || facts_.uniform(operand)) continue;
+    if (llvm::isa<llvm::Function>(operand) || divergence_.uniform(operand)) continue;
     const Vectors parts = vectors(operand);
-    if (parts.size() != 1) throw Decline{std::string("an instruction ") + instruction.getOpcodeName()};
+    if (parts.size() != 1) throw CannotVectorize{std::string("an instruction ") + instruction.getOpcodeName()};
     inputs.push_back(parts[0]);
     places.push_back(operand.getOperandNo());
   }
   // In front of the loop, where the block's other values are.
   llvm::SmallVector<std::pair<unsigned, llvm::Value*>> same;
   for (const llvm::Use& operand : instruction.operands()) {
-    if (!llvm::isa<llvm::Function>(operand) && facts_.uniform(operand)) {
+    if (!llvm::isa<llvm::Function>(operand) && divergence_.uniform(operand)) {
       same.emplace_back(operand.getOperandNo(), scalar(operand));
     }
   }
@@ -442,11 +444,12 @@ void Writer::write_serially(const Instruction& instruction) {
     llvm::Value* value = b_.CreateLoad(results[i]->getAllocatedType(), results[i]);
     taken.push_back(leaves[i].type->isIntegerTy(1) ? b_.CreateTrunc(value, mask_type()) : value);
   }
-  if (facts_.shape(&instruction).kind == Kind::kUniform) {
+  if (divergence_.shape(&instruction).kind == Kind::kUniform) {
     // The same for all lanes that take part.
-    throw Decline{std::string("a value of an instruction ") + instruction.getOpcodeName() + " that lanes share"};
+    throw CannotVectorize{std::string("a value of an instruction ") + instruction.getOpcodeName() +
+                          " that lanes share"};
   }
   define(instruction, taken);
 }
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

@@ -6,10 +6,10 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
-#include "metal/lower/bodies.h"
-#include "metal/lower/simd_writer.h"
+#include "metal/lower/builtins/builtin_lowering.h"
+#include "metal/lower/vectorize/vector_writer.h"
 
-namespace anymps::metal::lower::simd {
+namespace anymps::metal::lower::vectorize {
 namespace {
 
 using Kind = Shape::Kind;
@@ -37,11 +37,11 @@ llvm::BasicBlock* Writer::route(Level& level, std::set<unsigned> pending,
       pending.insert(node->second);
       continue;
     }
-    if (level.loop != nullptr && facts_.leaves_apart(level.loop)) {
+    if (level.loop != nullptr && divergence_.leaves_apart(level.loop)) {
       pending.insert(static_cast<unsigned>(level.nodes.size() - 1));
       continue;
     }
-    if (!pending.empty() || targets.size() != 1) throw Decline{"lanes that wait in a loop which others leave"};
+    if (!pending.empty() || targets.size() != 1) throw CannotVectorize{"lanes that wait in a loop which others leave"};
     if (again) return level.header;
     return route(*level.outer, level.outer->nodes[level.in_outer].pending, {target});
   }
@@ -57,7 +57,7 @@ llvm::BasicBlock* Writer::go(Level& level, std::set<unsigned> pending) {
 
 // Topological order of a loop's blocks, or of the function's; an inner loop is one node.
 void Writer::order_level(Level& level) {
-  const llvm::LoopInfo& loops = facts_.loops();
+  const llvm::LoopInfo& loops = divergence_.loops();
   const auto at_this_level = [&](llvm::BasicBlock* block) -> llvm::BasicBlock* {
     if (level.loop != nullptr && !level.loop->contains(block)) return nullptr;
     const llvm::Loop* inner = loops.getLoopFor(block);
@@ -123,7 +123,7 @@ void Writer::write_level(llvm::Loop* loop, Level* outer, unsigned in_outer, llvm
   level.in_outer = in_outer;
   level.header = header;
   order_level(level);
-  if (loop != nullptr && facts_.leaves_apart(loop)) {
+  if (loop != nullptr && divergence_.leaves_apart(loop)) {
     Node end;
     end.entry = block("round");
     level.nodes.push_back(std::move(end));
@@ -144,10 +144,10 @@ bool Writer::worth_skipping(const llvm::BasicBlock& original) const {
   if (count > kFewInstructions) return true;
   // A branch that lanes share, on a value that may not be there; a value that they share and would set for nobody.
   const llvm::Instruction* end = original.getTerminator();
-  if (end->getNumSuccessors() > 1 && !facts_.branches_apart(&original)) return true;
+  if (end->getNumSuccessors() > 1 && !divergence_.branches_apart(&original)) return true;
   for (const llvm::BasicBlock* next : llvm::successors(&original)) {
     for (const llvm::PHINode& phi : next->phis()) {
-      if (facts_.shape(&phi).kind != Kind::kVarying) return true;
+      if (divergence_.shape(&phi).kind != Kind::kVarying) return true;
     }
   }
   return false;
@@ -160,8 +160,8 @@ void Writer::write_node(Level& level, unsigned index) {
   vectors_.clear();
   asked_.clear();
   if (node.original == nullptr) return write_loop_end(level);
-  const llvm::BasicBlock* lanes = facts_.same_lanes(node.original);
-  const bool whole = facts_.whole(node.original);
+  const llvm::BasicBlock* lanes = divergence_.same_lanes(node.original);
+  const bool whole = divergence_.whole(node.original);
   if (!node.pending.empty() && !whole && index != 0 && (node.loop != nullptr || worth_skipping(*node.original))) {
     const bool own = lanes == node.original;
     llvm::Value* here = kept(mask_type(), mask_variable(own ? arriving_ : running_, lanes));
@@ -176,8 +176,8 @@ void Writer::write_node(Level& level, unsigned index) {
   }
   if (level.loop != nullptr && index == 0) {
     headers_.emplace_back(level.loop, node.entry);
-    // On a GPU simdgroups run side by side, and kernels that lack a barrier at the end of a round work there.
-    const auto waits = [](const llvm::BasicBlock* block) { return waits_for_threadgroup(*block); };
+    // On a GPU simdgroups run side by side, and kernels that lack a barrier at the end of an iteration work there.
+    const auto waits = [](const llvm::BasicBlock* block) { return builtins::waits_for_threadgroup(*block); };
     if (surroundings_.turn && llvm::any_of(level.loop->blocks(), waits)) surroundings_.turn(b_);
   }
   if (whole) {
@@ -197,12 +197,12 @@ void Writer::write_node(Level& level, unsigned index) {
   write_terminator(level, node);
 }
 
-// Another round while some lane wants one.
+// Another iteration while some lane wants one.
 void Writer::write_loop_end(Level& level) {
   llvm::Value* again = kept(mask_type(), mask_variable(arriving_, level.loop->getHeader()));
   llvm::SmallVector<llvm::BasicBlock*> exits;
   level.loop->getUniqueExitBlocks(exits);
-  if (exits.empty()) throw Decline{"a loop without an end"};
+  if (exits.empty()) throw CannotVectorize{"a loop without an end"};
   const llvm::SmallVector<const llvm::BasicBlock*> targets(exits.begin(), exits.end());
   llvm::BasicBlock* out = route(*level.outer, level.outer->nodes[level.in_outer].pending, targets);
   b_.CreateCondBr(any(again), level.header, out);
@@ -237,7 +237,7 @@ llvm::SmallVector<llvm::AllocaInst*, 4>& Writer::phi_variables(const llvm::PHINo
 
 void Writer::write_phis(const llvm::BasicBlock& original) {
   for (const llvm::PHINode& phi : original.phis()) {
-    if (facts_.shape(&phi).kind != Kind::kVarying) {
+    if (divergence_.shape(&phi).kind != Kind::kVarying) {
       define(phi, b_.CreateLoad(phi.getType(), phi_variable(phi)));
       continue;
     }
@@ -251,26 +251,26 @@ void Writer::write_phis(const llvm::BasicBlock& original) {
 
 // What goes along with lanes on their way from block to block.
 void Writer::write_edge(const llvm::BasicBlock* from, const llvm::BasicBlock* to, llvm::Value* mask) {
-  if (facts_.same_lanes(to) == to) {
+  if (divergence_.same_lanes(to) == to) {
     llvm::AllocaInst* arriving = mask_variable(arriving_, to);
     llvm::Value* more = mask != nullptr ? mask : whole_mask();
     keep(b_.CreateOr(kept(mask_type(), arriving), more), arriving);
   }
-  const llvm::Loop* loop = facts_.loops().getLoopFor(to);
+  const llvm::Loop* loop = divergence_.loops().getLoopFor(to);
   const bool header = loop != nullptr && loop->getHeader() == to;
   bool out_of_apart = false;
-  for (const llvm::Loop* left = facts_.loops().getLoopFor(from); left != nullptr && !left->contains(to);
+  for (const llvm::Loop* left = divergence_.loops().getLoopFor(from); left != nullptr && !left->contains(to);
        left = left->getParentLoop()) {
-    out_of_apart |= facts_.leaves_apart(left);
+    out_of_apart |= divergence_.leaves_apart(left);
   }
   // Elsewhere the lanes that come this way are all there are, or nobody asks for the others.
   const bool blend = mask != nullptr && (out_of_apart || (!header && to->getSinglePredecessor() == nullptr));
-  // All are read before one is written: a phi may take another's value of the last round.
+  // All are read before one is written: a phi may take another's value of the last iteration.
   llvm::SmallVector<std::pair<llvm::Value*, llvm::AllocaInst*>> moves;
   for (const llvm::PHINode& phi : to->phis()) {
     const llvm::Value* value = phi.getIncomingValueForBlock(from);
     if (llvm::isa<llvm::UndefValue>(value)) continue;
-    if (facts_.shape(&phi).kind != Kind::kVarying) {
+    if (divergence_.shape(&phi).kind != Kind::kVarying) {
       moves.emplace_back(scalar(value), phi_variable(phi));
       continue;
     }
@@ -288,16 +288,16 @@ void Writer::write_edge(const llvm::BasicBlock* from, const llvm::BasicBlock* to
 void Writer::write_terminator(Level& level, Node& node) {
   const llvm::Instruction* end = node.original->getTerminator();
   if (llvm::isa<llvm::ReturnInst>(end)) return surroundings_.end(b_);
-  if (llvm::isa<llvm::UnreachableInst>(end)) throw Decline{"code that cannot be reached"};
+  if (llvm::isa<llvm::UnreachableInst>(end)) throw CannotVectorize{"code that cannot be reached"};
   const auto* branch = llvm::dyn_cast<llvm::BranchInst>(end);
-  if (branch == nullptr) throw Decline{std::string("a terminator ") + end->getOpcodeName()};
+  if (branch == nullptr) throw CannotVectorize{std::string("a terminator ") + end->getOpcodeName()};
   if (branch->isUnconditional()) {
     write_edge(node.original, branch->getSuccessor(0), mask_);
     b_.CreateBr(route(level, node.pending, {branch->getSuccessor(0)}));
     return;
   }
-  if (facts_.is_guard(node.original)) return write_guard(level, node, *branch);
-  if (facts_.branches_apart(node.original)) return write_branch_apart(level, node, *branch);
+  if (divergence_.is_guard(node.original)) return write_guard(level, node, *branch);
+  if (divergence_.branches_apart(node.original)) return write_branch_apart(level, node, *branch);
   llvm::BasicBlock* sides[2] = {block("yes"), block("no")};
   b_.CreateCondBr(scalar(branch->getCondition()), sides[0], sides[1]);
   write_sides(level, node, *branch, sides);
@@ -341,7 +341,7 @@ void Writer::write_guard(Level& level, Node& node, const llvm::BranchInst& branc
   write_sides(level, node, branch, sides);
 }
 
-// What a round of a loop has set is of no use to the next one; if LLVM does not know, it keeps it in registers.
+// What an iteration of a loop has set is of no use to the next one; if LLVM does not know, it keeps it in registers.
 void Writer::forget_at_headers() {
   for (const auto& [loop, header] : headers_) {
     b_.SetInsertPoint(header, header->getFirstInsertionPt());
@@ -364,4 +364,4 @@ void Writer::forget_at_headers() {
   }
 }
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

@@ -6,11 +6,11 @@
 #include <array>
 #include <string>
 
-#include "metal/engine/meeting.h"
-#include "metal/lower/interleaving.h"
-#include "metal/lower/simd_writer.h"
+#include "metal/abi/cooperative_op.h"
+#include "metal/lower/support/interleaving.h"
+#include "metal/lower/vectorize/vector_writer.h"
 
-namespace anymps::metal::lower::simd {
+namespace anymps::metal::lower::vectorize {
 namespace {
 
 constexpr unsigned kSize = 8;
@@ -101,7 +101,7 @@ bool Writer::write_matrix(llvm::StringRef operation, const llvm::CallInst& call)
       define(call, Vectors{parts[0], parts[0]});
       return true;
     }
-    if (!facts_.uniform(value)) return false;
+    if (!divergence_.uniform(value)) return false;
     llvm::Value* one = scalar(value);
     Rows rows;
     for (unsigned r = 0; r < kSize; ++r) {
@@ -121,14 +121,14 @@ bool Writer::write_matrix(llvm::StringRef operation, const llvm::CallInst& call)
   llvm::SmallVector<llvm::Value*> places;
   llvm::SmallVector<llvm::Type*> types;
   for (unsigned i = 0; i < 3; ++i) {
-    llvm::Value* pairs = interleave(b_, vectors(call.getArgOperand(i)));
+    llvm::Value* pairs = support::interleave(b_, vectors(call.getArgOperand(i)));
     types.push_back(pairs->getType());
     places.push_back(variable(pairs->getType()));
     b_.CreateStore(pairs, places.back());
   }
   b_.CreateCall(product_of(*into_.getParent(), types), places);
   llvm::Value* result = b_.CreateLoad(types[2], places[2]);
-  Vectors parts = {every(b_, result, 2, 0), every(b_, result, 2, 1)};
+  Vectors parts = {support::every(b_, result, 2, 0), support::every(b_, result, 2, 1)};
   define(call, parts);
   return true;
 }
@@ -136,7 +136,8 @@ bool Writer::write_matrix(llvm::StringRef operation, const llvm::CallInst& call)
 Vectors Writer::matrix_transfer(const llvm::CallInst& call, bool store) {
   const unsigned pointer = store ? 1 : 0;
   for (unsigned i = pointer; i < call.arg_size(); ++i) {
-    if (!facts_.uniform(call.getArgOperand(i))) throw Decline{"a matrix that lanes find in different places"};
+    if (!divergence_.uniform(call.getArgOperand(i)))
+      throw CannotVectorize{"a matrix that lanes find in different places"};
   }
   llvm::Value* one = b_.getInt64(1);
   llvm::Value* step_x = nullptr;
@@ -163,7 +164,7 @@ Vectors Writer::matrix_transfer(const llvm::CallInst& call, bool store) {
   const auto* along = llvm::dyn_cast<llvm::ConstantInt>(step_x);
   const bool neighbours = along != nullptr && along->isOne();
   Rows rows;
-  if (store) rows = rows_of(b_, interleave(b_, vectors(call.getArgOperand(0))));
+  if (store) rows = rows_of(b_, support::interleave(b_, vectors(call.getArgOperand(0))));
   for (unsigned r = 0; r < kSize; ++r) {
     llvm::Value* place = b_.CreateGEP(type, start, b_.CreateMul(step_y, b_.getInt64(r)));
     if (neighbours) {
@@ -187,4 +188,4 @@ Vectors Writer::matrix_transfer(const llvm::CallInst& call, bool store) {
   return store ? Vectors() : owned(b_, rows);
 }
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

@@ -4,12 +4,12 @@
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Module.h>
 
+#include "metal/abi/cooperative_op.h"
 #include "metal/air/signature.h"
-#include "metal/engine/meeting.h"
-#include "metal/lower/interleaving.h"
-#include "metal/lower/simd_writer.h"
+#include "metal/lower/support/interleaving.h"
+#include "metal/lower/vectorize/vector_writer.h"
 
-namespace anymps::metal::lower::simd {
+namespace anymps::metal::lower::vectorize {
 namespace {
 
 using Kind = Shape::Kind;
@@ -52,17 +52,17 @@ bool Writer::native_mask(llvm::Type* type) const {
 void Writer::write_access(const llvm::Instruction& access) {
   const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&access);
   const bool store = llvm::isa<llvm::StoreInst>(access);
-  const Shape shape = facts_.shape(pointer);
+  const Shape shape = divergence_.shape(pointer);
   llvm::Type* type = store ? access.getOperand(0)->getType() : access.getType();
   const llvm::Align align =
       store ? llvm::cast<llvm::StoreInst>(access).getAlign() : llvm::cast<llvm::LoadInst>(access).getAlign();
   if (access.isAtomic() || access.isVolatile()) {
-    if (!store && facts_.uniform(&access)) return define(access, clone_scalar(access));
-    return write_serially(access);
+    if (!store && divergence_.uniform(&access)) return define(access, clone_scalar(access));
+    return serialise(access);
   }
   if (shape.kind == Kind::kUniform) {
     if (!store) return define(access, clone_scalar(access));
-    if (facts_.uniform(access.getOperand(0))) {
+    if (divergence_.uniform(access.getOperand(0))) {
       clone_scalar(access);
       return;
     }
@@ -72,7 +72,7 @@ void Writer::write_access(const llvm::Instruction& access) {
   how.element = layout_.getTypeStoreSize(how.type());
   for (unsigned i = 0; i < how.count(); ++i) {
     if (how.leaves[i].type->isIntegerTy() && how.leaves[i].type->getIntegerBitWidth() % 8 != 0) {
-      throw Decline{"single bits in memory"};
+      throw CannotVectorize{"single bits in memory"};
     }
     how.regular &= how.leaves[i].type == how.type() && how.leaves[i].offset == i * how.element;
   }
@@ -84,7 +84,7 @@ void Writer::write_access(const llvm::Instruction& access) {
 // Whether lanes go to neighbouring places, if at all known before the kernel runs: then `if_so` is what must hold
 // there, or null.
 bool Writer::may_be_together(const Access& access, const llvm::Value* pointer, llvm::Value*& if_so) {
-  const Shape shape = facts_.shape(pointer);
+  const Shape shape = divergence_.shape(pointer);
   const auto together = static_cast<std::int64_t>(access.count() * access.element);
   if (shape.kind != Kind::kAffine || !access.regular) return false;
   if (shape.step.by == nullptr && shape.step.times != together) return false;
@@ -142,9 +142,9 @@ Vectors Writer::access_around(Access access, const llvm::Value* pointer) {
 llvm::Value* Writer::reaches_nothing_else(const Access& access, const llvm::Value* pointer) {
   constexpr std::uint64_t kPage = 4096;
   const std::uint64_t span = lanes_ * access.count() * access.element;
-  if (span > engine::kThreadgroupMargin) return nullptr;
+  if (span > abi::kThreadgroupMargin) return nullptr;
   llvm::Value* somebody = any(mask_);
-  if (pointer->getType()->getPointerAddressSpace() == kThreadgroupSpace) return somebody;
+  if (pointer->getType()->getPointerAddressSpace() == air::kThreadgroupSpace) return somebody;
   if (access.store) return nullptr;
   llvm::Value* first = b_.CreatePtrToInt(scalar(pointer), b_.getInt64Ty());
   llvm::Value* last = b_.CreateAdd(first, b_.getInt64(span - 1));
@@ -157,10 +157,10 @@ bool Writer::native_apart(const Access& access) const {
   return access.regular && words && (access.store ? abilities_.scatter : abilities_.gather);
 }
 
-// Whether an affine pointer is that, in this round; null where nothing needs to be asked.
+// Whether an affine pointer is that, in this iteration; null where nothing needs to be asked.
 llvm::Value* Writer::holds(const llvm::Value* pointer) {
   llvm::Value* all = nullptr;
-  for (const llvm::Instruction* widening : facts_.checks(pointer)) {
+  for (const llvm::Instruction* widening : divergence_.checks(pointer)) {
     llvm::Value*& fine = asked_[widening];
     if (fine == nullptr) {
       llvm::AllocaInst*& place = asked_variables_[widening];
@@ -208,7 +208,7 @@ Vectors Writer::access_together(const Access& access, const llvm::Value* pointer
   llvm::Type* type = llvm::FixedVectorType::get(access.type(), lanes_ * access.count());
   const llvm::Align align = llvm::commonAlignment(access.align, access.element);
   if (access.store) {
-    llvm::Value* all = interleave(b_, access.values);
+    llvm::Value* all = support::interleave(b_, access.values);
     llvm::Value* written = mask != nullptr ? b_.CreateMaskedStore(all, place, align, mask)
                                            : static_cast<llvm::Value*>(b_.CreateAlignedStore(all, place, align));
     keep_metadata(written, access.original);
@@ -218,7 +218,7 @@ Vectors Writer::access_together(const Access& access, const llvm::Value* pointer
                                       : static_cast<llvm::Value*>(b_.CreateAlignedLoad(type, place, align));
   keep_metadata(wide, access.original);
   Vectors result;
-  for (unsigned i = 0; i < access.count(); ++i) result.push_back(every(b_, wide, access.count(), i));
+  for (unsigned i = 0; i < access.count(); ++i) result.push_back(support::every(b_, wide, access.count(), i));
   return result;
 }
 
@@ -226,7 +226,7 @@ Vectors Writer::access_apart(const Access& access, const llvm::Value* pointer, l
   if (!native_apart(access)) {
     // Without a mask each lane's access is an instruction of its own; with one that would be as many branches.
     if (mask != nullptr) return access_in_turn(access, pointer);
-    const Shape shape = facts_.shape(pointer);
+    const Shape shape = divergence_.shape(pointer);
     if (shape.kind == Kind::kAffine) {
       llvm::Value* condition = holds(pointer);
       if (condition == nullptr) return access_with_step(access, pointer);
@@ -271,7 +271,7 @@ Vectors Writer::all_parts(const Access& access, llvm::ArrayRef<llvm::Value*> pla
   }
   llvm::Value* all = llvm::concatenateVectors(b_, owned);
   Vectors result;
-  for (unsigned i = 0; i < access.count(); ++i) result.push_back(every(b_, all, access.count(), i));
+  for (unsigned i = 0; i < access.count(); ++i) result.push_back(support::every(b_, all, access.count(), i));
   return result;
 }
 
@@ -359,4 +359,4 @@ void Writer::store_by_last_lane(const Access& access, const llvm::Value* pointer
   }
 }
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

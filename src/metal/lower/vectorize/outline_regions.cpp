@@ -1,4 +1,4 @@
-#include "metal/lower/simd_parts.h"
+#include "metal/lower/vectorize/outline_regions.h"
 
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/PostDominators.h>
@@ -9,10 +9,10 @@
 
 #include <optional>
 
-#include "metal/lower/bodies.h"
-#include "metal/lower/simd_writer.h"
+#include "metal/lower/builtins/builtin_lowering.h"
+#include "metal/lower/vectorize/vector_writer.h"
 
-namespace anymps::metal::lower::simd {
+namespace anymps::metal::lower::vectorize {
 namespace {
 
 using llvm::Instruction;
@@ -24,15 +24,15 @@ constexpr std::size_t kWorkInLoops = 2;
 constexpr std::size_t kMostLeft = 32;
 
 bool belongs_to_all(const Instruction& instruction) {
-  return meeting(instruction) != nullptr ||
+  return builtins::cooperative_call(instruction) != nullptr ||
          llvm::isa<llvm::AllocaInst, llvm::ReturnInst, llvm::UnreachableInst>(instruction) || instruction.isAtomic();
 }
 
 // What lanes share or count, or ask of that: sooner computed twice than passed on.
-bool is_cheap(const Instruction& instruction, const Facts& facts) {
-  return facts.shape(&instruction).kind != Kind::kVarying ||
+bool is_cheap(const Instruction& instruction, const Divergence& divergence) {
+  return divergence.shape(&instruction).kind != Kind::kVarying ||
          (instruction.getType()->isIntegerTy(1) && !llvm::isa<llvm::PHINode>(instruction) &&
-          facts.by_position(&instruction));
+          divergence.by_position(&instruction));
 }
 
 struct Region {
@@ -44,9 +44,9 @@ struct Region {
 
 class Finder {
  public:
-  Finder(const Thread& thread, const Facts& facts, unsigned lanes, unsigned most_leaves)
+  Finder(const Thread& thread, const Divergence& divergence, unsigned lanes, unsigned most_leaves)
       : function_(*thread.function),
-        facts_(facts),
+        divergence_(divergence),
         after_(*thread.function),
         few_lanes_(lanes),
         most_leaves_(most_leaves) {}
@@ -70,7 +70,7 @@ class Finder {
     const llvm::DomTreeNode* node = after_.getNode(entry);
     while (node != nullptr && node->getIDom() != nullptr && node->getIDom()->getBlock() != nullptr) {
       node = node->getIDom();
-      if (facts_.loops().getLoopFor(node->getBlock()) != facts_.loops().getLoopFor(entry)) continue;
+      if (divergence_.loops().getLoopFor(node->getBlock()) != divergence_.loops().getLoopFor(entry)) continue;
       std::optional<Region> region = between(entry, node->getBlock());
       if (!region) break;
       region->lanes = lanes_for(*region);
@@ -80,7 +80,7 @@ class Finder {
   }
 
   std::optional<Region> between(llvm::BasicBlock* entry, llvm::BasicBlock* next) const {
-    const llvm::Loop* loop = facts_.loops().getLoopFor(entry);
+    const llvm::Loop* loop = divergence_.loops().getLoopFor(entry);
     Region region;
     region.next = next;
     region.blocks.insert(entry);
@@ -102,7 +102,7 @@ class Finder {
   }
 
   std::size_t leaves(const llvm::Value& value) const {
-    if (value.getType()->isVoidTy() || facts_.shape(&value).kind != Kind::kVarying) return 0;
+    if (value.getType()->isVoidTy() || divergence_.shape(&value).kind != Kind::kVarying) return 0;
     return leaves_of(value.getType(), function_.getParent()->getDataLayout()).size();
   }
 
@@ -122,7 +122,7 @@ class Finder {
     Weight weight;
     llvm::SmallPtrSet<const llvm::Value*, 16> inputs;
     for (llvm::BasicBlock* block : region.blocks) {
-      const bool again = facts_.loops().getLoopFor(block) != facts_.loops().getLoopFor(region.blocks[0]);
+      const bool again = divergence_.loops().getLoopFor(block) != divergence_.loops().getLoopFor(region.blocks[0]);
       weight.loops |= again;
       std::size_t loaded = 0;
       std::size_t kept = 0;
@@ -134,7 +134,7 @@ class Finder {
         if (phi) kept += leaves(instruction);
         if (load != nullptr) {
           loaded += leaves(instruction);
-          weight.gathers |= facts_.shape(load->getPointerOperand()).kind == Kind::kVarying;
+          weight.gathers |= divergence_.shape(load->getPointerOperand()).kind == Kind::kVarying;
         }
         if (!is_rearranging(instruction)) {
           weight.work +=
@@ -153,7 +153,7 @@ class Finder {
     }
     for (const llvm::PHINode& phi : region.next->phis()) {
       const bool from_it = llvm::any_of(phi.blocks(), [&](llvm::BasicBlock* at) { return region.has(at); });
-      weight.shares |= from_it && facts_.shape(&phi).kind != Kind::kVarying;
+      weight.shares |= from_it && divergence_.shape(&phi).kind != Kind::kVarying;
     }
     // What a loop is given it keeps too.
     if (weight.loops) weight.kept += weight.passed;
@@ -192,7 +192,7 @@ class Finder {
 
   // What lanes share and is made of what was there before the region.
   bool may_stay(const Instruction& instruction, const Region& region) const {
-    if (instruction.getParent() != region.blocks[0] || !is_cheap(instruction, facts_)) return false;
+    if (instruction.getParent() != region.blocks[0] || !is_cheap(instruction, divergence_)) return false;
     if (llvm::isa<llvm::PHINode>(instruction)) return true;
     const bool reads =
         instruction.mayReadFromMemory() && !instruction.hasMetadata(llvm::LLVMContext::MD_invariant_load);
@@ -205,7 +205,7 @@ class Finder {
 
  private:
   llvm::Function& function_;
-  const Facts& facts_;
+  const Divergence& divergence_;
   const llvm::PostDominatorTree after_;
   const unsigned few_lanes_;
   const std::size_t most_leaves_;
@@ -216,28 +216,28 @@ class Finder {
 class Taker {
  public:
   // `calls`: of parts that were taken before, and now of this one.
-  Taker(const Thread& thread, const Facts& facts, const Finder& finder, Region& region, bool some,
+  Taker(const Thread& thread, const Divergence& divergence, const Finder& finder, Region& region, bool some,
         llvm::SmallVectorImpl<llvm::Value*>& calls)
       : thread_(thread),
-        facts_(facts),
+        divergence_(divergence),
         region_(region),
         calls_(calls),
         layout_(thread.function->getParent()->getDataLayout()),
         context_(thread.function->getContext()),
-        part_(std::make_unique<Part>()) {
-    part_->thread.lanes = region.lanes;
-    part_->masked = some || !facts.whole(region.blocks[0]);
+        outlined_(std::make_unique<OutlinedRegion>()) {
+    outlined_->thread.lanes = region.lanes;
+    outlined_->masked = some || !divergence.whole(region.blocks[0]);
     leave_outside(finder);
   }
 
-  std::unique_ptr<Part> run() {
+  std::unique_ptr<OutlinedRegion> run() {
     llvm::BasicBlock* last = one_way_out();
     find_inputs();
     find_results();
     declare();
     move(last);
     call(last);
-    return std::move(part_);
+    return std::move(outlined_);
   }
 
  private:
@@ -276,18 +276,20 @@ class Taker {
            !region_.has(instruction->getParent());
   }
 
-  // What another part has left is not among the facts.
+  // What another part has left is not among the divergence.
   bool is_left(const llvm::Value* value) const {
     const auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(value);
     return extract != nullptr && llvm::is_contained(calls_, extract->getAggregateOperand());
   }
-  Kind kind_of(const llvm::Value* value) const { return is_left(value) ? Kind::kVarying : facts_.shape(value).kind; }
+  Kind kind_of(const llvm::Value* value) const {
+    return is_left(value) ? Kind::kVarying : divergence_.shape(value).kind;
+  }
 
   // A number that grows with the lane is computed again, down to what cannot be.
   bool is_made_again(const llvm::Value* value) const {
     const auto* instruction = llvm::dyn_cast<Instruction>(value);
     return instruction != nullptr && kind_of(value) != Kind::kUniform && !llvm::isa<llvm::PHINode>(instruction) &&
-           !is_left(value) && is_cheap(*instruction, facts_);
+           !is_left(value) && is_cheap(*instruction, divergence_);
   }
 
   void find_input(llvm::Value* value) {
@@ -297,7 +299,7 @@ class Taker {
       return;
     }
     inputs_.push_back(value);
-    part_->inputs.push_back(kind_of(value));
+    outlined_->inputs.push_back(kind_of(value));
   }
 
   void find_inputs() {
@@ -319,8 +321,8 @@ class Taker {
   void add_rows(llvm::Type* type) {
     for (const Leaf& leaf : leaves_of(type, layout_)) {
       llvm::Type* stored = leaf.type->isIntegerTy(1) ? llvm::Type::getInt8Ty(context_) : leaf.type;
-      part_->rows.push_back({stored, part_->bytes});
-      part_->bytes += llvm::alignTo(layout_.getTypeStoreSize(stored) * thread_.lanes, Part::kAlignment);
+      outlined_->rows.push_back({stored, outlined_->bytes});
+      outlined_->bytes += llvm::alignTo(layout_.getTypeStoreSize(stored) * thread_.lanes, OutlinedRegion::kAlignment);
     }
   }
 
@@ -332,14 +334,14 @@ class Taker {
     for (unsigned i = 0; i < inputs_.size(); ++i) {
       llvm::Type* type = inputs_[i]->getType();
       types.push_back(type);
-      if (part_->inputs[i] == Kind::kVarying) {
+      if (outlined_->inputs[i] == Kind::kVarying) {
         add_rows(type);
         continue;
       }
       given.push_back(type);
-      if (part_->inputs[i] == Kind::kAffine) given.push_back(Part::step_type(type));
+      if (outlined_->inputs[i] == Kind::kAffine) given.push_back(OutlinedRegion::step_type(type));
     }
-    if (part_->masked) add_rows(llvm::Type::getInt1Ty(context_));
+    if (outlined_->masked) add_rows(llvm::Type::getInt1Ty(context_));
     llvm::SmallVector<llvm::Type*> left;
     for (const Instruction* result : results_) left.push_back(result->getType());
     for (llvm::Type* type : left) add_rows(type);
@@ -351,15 +353,15 @@ class Taker {
       function->setDoesNotThrow();
       return function;
     };
-    part_->call = make(llvm::StructType::get(context_, left), types, kPart);
-    part_->thread.function = make(llvm::Type::getVoidTy(context_), given, "part.thread");
-    part_->thread.function->setLinkage(llvm::Function::InternalLinkage);
-    copy_denormals(*thread_.function, *part_->thread.function);
+    outlined_->call = make(llvm::StructType::get(context_, left), types, kPart);
+    outlined_->thread.function = make(llvm::Type::getVoidTy(context_), given, "part.thread");
+    outlined_->thread.function->setLinkage(llvm::Function::InternalLinkage);
+    builtins::copy_denormals(*thread_.function, *outlined_->thread.function);
   }
 
   llvm::Value* row(llvm::IRBuilder<>& b, unsigned index) {
-    const Part::Row& row = part_->rows[index];
-    llvm::Function* function = part_->thread.function;
+    const OutlinedRegion::Row& row = outlined_->rows[index];
+    llvm::Function* function = outlined_->thread.function;
     llvm::Value* start =
         b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), function->getArg(function->arg_size() - 3), row.offset);
     return b.CreateInBoundsGEP(row.type, start, b.CreateZExt(place_, b.getInt64Ty()));
@@ -384,7 +386,7 @@ class Taker {
       return whole;
     }
     const unsigned index = next++;
-    llvm::Value* value = b.CreateLoad(part_->rows[index].type, row(b, index));
+    llvm::Value* value = b.CreateLoad(outlined_->rows[index].type, row(b, index));
     return type->isIntegerTy(1) ? b.CreateTrunc(value, type) : value;
   }
 
@@ -404,7 +406,7 @@ class Taker {
 
   // A lane of the simdgroup is one of these lanes, and the first of them.
   llvm::Value* made_with_lane(llvm::IRBuilder<>& b, Instruction& sum, llvm::Value* other) {
-    auto* written = llvm::cast<Instruction>(b.CreateAdd(b.CreateAdd(other, begin_), part_->thread.lane()));
+    auto* written = llvm::cast<Instruction>(b.CreateAdd(b.CreateAdd(other, begin_), outlined_->thread.lane()));
     written->copyIRFlags(&sum);
     return written;
   }
@@ -436,24 +438,24 @@ class Taker {
   }
 
   void move(llvm::BasicBlock* last) {
-    llvm::Function* function = part_->thread.function;
+    llvm::Function* function = outlined_->thread.function;
     begin_ = function->getArg(function->arg_size() - 2);
     auto* entry = llvm::BasicBlock::Create(context_, "entry", function);
     llvm::IRBuilder<> b(entry);
-    place_ = b.CreateAdd(begin_, part_->thread.lane(), "", /*HasNUW=*/true, /*HasNSW=*/true);
+    place_ = b.CreateAdd(begin_, outlined_->thread.lane(), "", /*HasNUW=*/true, /*HasNSW=*/true);
     unsigned argument = 0;
     unsigned next = 0;
     for (unsigned i = 0; i < inputs_.size(); ++i) {
       llvm::Value*& made = inside_[inputs_[i]];
-      if (part_->inputs[i] == Kind::kVarying) {
+      if (outlined_->inputs[i] == Kind::kVarying) {
         made = read(b, inputs_[i]->getType(), next);
         continue;
       }
       made = function->getArg(argument++);
-      if (part_->inputs[i] == Kind::kUniform) continue;
-      made = Part::at(b, made, function->getArg(argument++), part_->thread.lane());
+      if (outlined_->inputs[i] == Kind::kUniform) continue;
+      made = OutlinedRegion::at(b, made, function->getArg(argument++), outlined_->thread.lane());
     }
-    llvm::Value* takes_part = part_->masked ? read(b, b.getInt1Ty(), next) : nullptr;
+    llvm::Value* takes_part = outlined_->masked ? read(b, b.getInt1Ty(), next) : nullptr;
     for (llvm::BasicBlock* block : region_.blocks) {
       block->removeFromParent();
       block->insertInto(function);
@@ -498,7 +500,7 @@ class Taker {
   void call(llvm::BasicBlock* last) {
     llvm::Instruction* end = entry_before_->getTerminator();
     llvm::IRBuilder<> b(end);
-    llvm::CallInst* call = b.CreateCall(part_->call, inputs_);
+    llvm::CallInst* call = b.CreateCall(outlined_->call, inputs_);
     calls_.push_back(call);
     for (unsigned i = 0; i < results_.size(); ++i) {
       llvm::Value* outside = b.CreateExtractValue(call, i);
@@ -512,12 +514,12 @@ class Taker {
   }
 
   const Thread& thread_;
-  const Facts& facts_;
+  const Divergence& divergence_;
   Region& region_;
   llvm::SmallVectorImpl<llvm::Value*>& calls_;
   const llvm::DataLayout& layout_;
   llvm::LLVMContext& context_;
-  std::unique_ptr<Part> part_;
+  std::unique_ptr<OutlinedRegion> outlined_;
   llvm::BasicBlock* entry_before_ = nullptr;  // what stays of the entry
   llvm::SmallVector<llvm::Value*> inputs_;
   llvm::SmallVector<Instruction*> results_;
@@ -529,7 +531,7 @@ class Taker {
 
 }  // namespace
 
-void set_meetings_apart(llvm::Function& function) {
+void separate_cooperative_calls(llvm::Function& function) {
   llvm::SmallVector<llvm::BasicBlock*> blocks;
   for (llvm::BasicBlock& block : function) blocks.push_back(&block);
   for (llvm::BasicBlock* block : blocks) {
@@ -546,13 +548,14 @@ void set_meetings_apart(llvm::Function& function) {
   }
 }
 
-Parts take_parts(const Thread& thread, const Facts& facts, unsigned lanes, unsigned most_leaves, bool some) {
-  Finder finder(thread, facts, lanes, most_leaves);
+OutlinedRegions outline_regions(const Thread& thread, const Divergence& divergence, unsigned lanes,
+                                unsigned most_leaves, bool some) {
+  Finder finder(thread, divergence, lanes, most_leaves);
   std::vector<Region> regions = finder.run();
-  Parts parts;
+  OutlinedRegions parts;
   llvm::SmallVector<llvm::Value*> calls;
-  for (Region& region : regions) parts.push_back(Taker(thread, facts, finder, region, some, calls).run());
+  for (Region& region : regions) parts.push_back(Taker(thread, divergence, finder, region, some, calls).run());
   return parts;
 }
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

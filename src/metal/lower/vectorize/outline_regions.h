@@ -1,5 +1,5 @@
-// Stretches of a thread's code that meet nobody, to be run by fewer lanes at a time than a simdgroup has: what they
-// compute then fits the registers.
+// Stretches of a thread's code without cooperative operations, to be run by fewer lanes at a time than a simdgroup has:
+// what they compute then fits the registers.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -8,11 +8,11 @@
 #include <memory>
 #include <vector>
 
-#include "metal/lower/simd_facts.h"
+#include "metal/lower/vectorize/divergence_analysis.h"
 
-namespace anymps::metal::lower::simd {
+namespace anymps::metal::lower::vectorize {
 
-struct Part {
+struct OutlinedRegion {
   static constexpr llvm::Align kAlignment = llvm::Align::Constant<64>();  // of each row
 
   // A step is a number of the value's type, or bytes for a pointer.
@@ -42,13 +42,14 @@ struct Part {
   // The code for many lanes, without the last argument; set before the thread is written.
   llvm::Function* lanes = nullptr;
 };
-using Parts = std::vector<std::unique_ptr<Part>>;
+using OutlinedRegions = std::vector<std::unique_ptr<OutlinedRegion>>;
 
-// Has what lanes do together in blocks of its own, which take_parts() expects.
-void set_meetings_apart(llvm::Function& function);
+// Has what lanes do together in blocks of its own, which outline_regions() expects.
+void separate_cooperative_calls(llvm::Function& function);
 
 // Takes parts for `lanes` lanes out of a thread's code where that needs more registers than there are. `some`: lanes
-// may be missing. Afterwards put_in_form() and new Facts are due, if there are any.
-Parts take_parts(const Thread& thread, const Facts& facts, unsigned lanes, unsigned most_leaves, bool some);
+// may be missing. Afterwards simplify_form() and new Divergence are due, if there are any.
+OutlinedRegions outline_regions(const Thread& thread, const Divergence& divergence, unsigned lanes,
+                                unsigned most_leaves, bool some);
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

@@ -1,13 +1,13 @@
-// A thread's own arrays as arrays of all lanes (spread_variables).
+// A thread's own arrays as arrays of all lanes (privatize_allocas).
 #include <llvm/Analysis/Utils/Local.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
-#include "metal/lower/simd_prepare.h"
+#include "metal/lower/vectorize/canonicalize.h"
 
-namespace anymps::metal::lower::simd {
+namespace anymps::metal::lower::vectorize {
 namespace {
 
 constexpr std::uint64_t kLine = 64;
@@ -124,15 +124,15 @@ class Spreader {
 
 }  // namespace
 
-void spread_variables(const Thread& thread) {
+void privatize_allocas(const Thread& thread) {
   llvm::SmallVector<llvm::AllocaInst*> variables;
   for (llvm::Instruction& instruction : llvm::instructions(*thread.function)) {
     auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
     if (variable == nullptr) continue;
-    if (!variable->isStaticAlloca()) throw Decline{"a variable of unknown size"};
+    if (!variable->isStaticAlloca()) throw CannotVectorize{"a variable of unknown size"};
     variables.push_back(variable);
   }
   for (llvm::AllocaInst* variable : variables) Spreader(thread, *variable).run();
 }
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

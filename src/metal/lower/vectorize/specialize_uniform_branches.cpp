@@ -1,15 +1,15 @@
 // "if (position < count) ...": most groups of lanes take one side as a whole. That side becomes a copy of its own, in
-// which nobody has to ask who takes part (share_sides).
+// which nobody has to ask who takes part (specialize_uniform_branches).
 #include <llvm/Analysis/PostDominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
 
-#include "metal/lower/bodies.h"
-#include "metal/lower/simd_copies.h"
-#include "metal/lower/simd_prepare.h"
+#include "metal/lower/builtins/builtin_lowering.h"
+#include "metal/lower/vectorize/block_copies.h"
+#include "metal/lower/vectorize/canonicalize.h"
 
-namespace anymps::metal::lower::simd {
+namespace anymps::metal::lower::vectorize {
 namespace {
 
 // Longer sides are not worth having twice.
@@ -26,7 +26,7 @@ Blocks side_of(llvm::BasicBlock* branch, llvm::BasicBlock* first, const llvm::Ba
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     llvm::BasicBlock* block = blocks[i];
     size += block->size();
-    if (size > kLongestSide || llvm::succ_empty(block) || waits_for_threadgroup(*block)) return {};
+    if (size > kLongestSide || llvm::succ_empty(block) || builtins::waits_for_threadgroup(*block)) return {};
     for (llvm::BasicBlock* next : llvm::successors(block)) {
       if (next == branch) return {};
       if (next != meeting) blocks.insert(next);
@@ -43,12 +43,12 @@ Blocks side_of(llvm::BasicBlock* branch, llvm::BasicBlock* first, const llvm::Ba
 
 class Sharer {
  public:
-  Sharer(const Thread& thread, const Facts& facts, std::size_t most)
-      : function_(*thread.function), facts_(facts), most_(most) {}
+  Sharer(const Thread& thread, const Divergence& divergence, std::size_t most)
+      : function_(*thread.function), divergence_(divergence), most_(most) {}
 
   bool run() {
     for (llvm::BasicBlock& block : function_) {
-      if (facts_.branches_apart(&block) && facts_.by_position(branch_of(&block)->getCondition())) {
+      if (divergence_.branches_apart(&block) && divergence_.by_position(branch_of(&block)->getCondition())) {
         branches_.push_back(&block);
       }
     }
@@ -117,7 +117,7 @@ class Sharer {
     using namespace llvm::PatternMatch;
     if (const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(condition)) {
       llvm::CmpInst::Predicate predicate = truth ? compare->getPredicate() : compare->getInversePredicate();
-      const bool swapped = facts_.uniform(compare->getOperand(0));
+      const bool swapped = divergence_.uniform(compare->getOperand(0));
       if (swapped) predicate = llvm::CmpInst::getSwappedPredicate(predicate);
       if (compare->isEquality()) return predicate == llvm::CmpInst::ICMP_NE;
       const bool less = llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate);
@@ -132,7 +132,7 @@ class Sharer {
   }
 
   llvm::Function& function_;
-  const Facts& facts_;
+  const Divergence& divergence_;
   const std::size_t most_;
   llvm::SmallVector<llvm::BasicBlock*> branches_;        // by position
   llvm::SmallPtrSet<const llvm::BasicBlock*, 8> apart_;  // within sides that are run by some lanes
@@ -141,8 +141,8 @@ class Sharer {
 
 }  // namespace
 
-bool share_sides(const Thread& thread, const Facts& facts, std::size_t most) {
-  return Sharer(thread, facts, most).run();
+bool specialize_uniform_branches(const Thread& thread, const Divergence& divergence, std::size_t most) {
+  return Sharer(thread, divergence, most).run();
 }
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

@@ -1,36 +1,38 @@
-// "for (i = thread; i < count; i += threads)": lanes leave such a loop apart, but only in its last round. The rounds
-// that all of them run become a loop of their own, in which nobody has to ask who takes part (share_rounds).
+// "for (i = thread; i < count; i += threads)": lanes leave such a loop apart, but only in its last iteration. The
+// iterations that all of them run become a loop of their own, in which nobody has to ask who takes part
+// (split_uniform_iterations).
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
-#include "metal/lower/bodies.h"
-#include "metal/lower/simd_copies.h"
-#include "metal/lower/simd_prepare.h"
+#include "metal/lower/builtins/builtin_lowering.h"
+#include "metal/lower/vectorize/block_copies.h"
+#include "metal/lower/vectorize/canonicalize.h"
 
-namespace anymps::metal::lower::simd {
+namespace anymps::metal::lower::vectorize {
 namespace {
 
 // A longer body is not worth having twice.
 constexpr unsigned kLongestBody = 200;
 
-bool is_together(const Facts& facts, const llvm::Value* value) {
-  return facts.shape(value).kind != Shape::Kind::kVarying;
+bool is_together(const Divergence& divergence, const llvm::Value* value) {
+  return divergence.shape(value).kind != Shape::Kind::kVarying;
 }
 
-// Whether lanes leave it by where they are, at the end of a round.
-bool can_be_shared(const llvm::Loop& loop, const Facts& facts) {
+// Whether lanes leave it by where they are, at the end of an iteration.
+bool can_be_shared(const llvm::Loop& loop, const Divergence& divergence) {
   const llvm::BasicBlock* latch = loop.getLoopLatch();
-  if (!facts.leaves_apart(&loop) || !loop.getSubLoops().empty() || latch == nullptr) return false;
+  if (!divergence.leaves_apart(&loop) || !loop.getSubLoops().empty() || latch == nullptr) return false;
   if (loop.getExitingBlock() != latch || loop.getExitBlock() == nullptr) return false;
   const auto* branch = llvm::dyn_cast<llvm::BranchInst>(latch->getTerminator());
   if (branch == nullptr || !branch->isConditional()) return false;
   const auto* condition = llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition());
   if (condition == nullptr || condition->isEquality()) return false;
-  if (!is_together(facts, condition->getOperand(0)) || !is_together(facts, condition->getOperand(1))) return false;
+  if (!is_together(divergence, condition->getOperand(0)) || !is_together(divergence, condition->getOperand(1)))
+    return false;
   std::size_t size = 0;
   for (const llvm::BasicBlock* block : loop.blocks()) {
     size += block->size();
-    if (waits_for_threadgroup(*block)) return false;
+    if (builtins::waits_for_threadgroup(*block)) return false;
   }
   return size <= kLongestBody;
 }
@@ -45,7 +47,7 @@ void share(llvm::Function& function, const llvm::Loop& loop) {
   llvm::BasicBlock* last = copies.of(latch);
   before->getTerminator()->replaceSuccessorWith(header, first);
 
-  // Behind the last round of all: some go on in the loop as it was, some leave.
+  // Behind the last iteration of all: some go on in the loop as it was, some leave.
   auto* parting = llvm::BasicBlock::Create(function.getContext(), "parting", &function);
   auto* branch = llvm::cast<llvm::BranchInst>(last->getTerminator());
   llvm::IRBuilder<> b(branch);
@@ -64,13 +66,13 @@ void share(llvm::Function& function, const llvm::Loop& loop) {
 
 }  // namespace
 
-bool share_rounds(const Thread& thread, const Facts& facts) {
+bool split_uniform_iterations(const Thread& thread, const Divergence& divergence) {
   llvm::SmallVector<const llvm::Loop*> loops;
-  for (const llvm::Loop* loop : facts.loops().getLoopsInPreorder()) {
-    if (can_be_shared(*loop, facts)) loops.push_back(loop);
+  for (const llvm::Loop* loop : divergence.loops().getLoopsInPreorder()) {
+    if (can_be_shared(*loop, divergence)) loops.push_back(loop);
   }
   for (const llvm::Loop* loop : loops) share(*thread.function, *loop);
   return !loops.empty();
 }
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

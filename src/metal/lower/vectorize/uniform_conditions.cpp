@@ -2,9 +2,9 @@
 // numbers that grow from lane to lane.
 #include <llvm/IR/PatternMatch.h>
 
-#include "metal/lower/simd_writer.h"
+#include "metal/lower/vectorize/vector_writer.h"
 
-namespace anymps::metal::lower::simd {
+namespace anymps::metal::lower::vectorize {
 namespace {
 
 using Kind = Shape::Kind;
@@ -25,7 +25,7 @@ bool asks_for_less(Predicate predicate) {
 // vectors can tell.
 llvm::Value* Writer::surely(const llvm::Value* condition, bool truth) {
   using namespace llvm::PatternMatch;
-  if (facts_.uniform(condition)) {
+  if (divergence_.uniform(condition)) {
     llvm::Value* one = scalar(condition);
     return truth ? one : b_.CreateNot(one);
   }
@@ -47,12 +47,12 @@ llvm::Value* Writer::surely_compares(const llvm::ICmpInst& compare, bool truth) 
   const llvm::Value* left = compare.getOperand(0);
   const llvm::Value* right = compare.getOperand(1);
   Predicate predicate = truth ? compare.getPredicate() : compare.getInversePredicate();
-  if (facts_.uniform(left)) {
+  if (divergence_.uniform(left)) {
     std::swap(left, right);
     predicate = llvm::CmpInst::getSwappedPredicate(predicate);
   }
-  const Shape shape = facts_.shape(left);
-  if (shape.kind != Kind::kAffine || !facts_.uniform(right) || shape.step.by != nullptr) return nullptr;
+  const Shape shape = divergence_.shape(left);
+  if (shape.kind != Kind::kAffine || !divergence_.uniform(right) || shape.step.by != nullptr) return nullptr;
   if (!left->getType()->isIntegerTy() || std::abs(shape.step.times) > kLargestStep) return nullptr;
   if (predicate == llvm::CmpInst::ICMP_EQ) return b_.getFalse();
 
@@ -74,4 +74,4 @@ llvm::Value* Writer::surely_compares(const llvm::ICmpInst& compare, bool truth) 
   return result;
 }
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

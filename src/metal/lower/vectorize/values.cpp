@@ -2,9 +2,9 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 
-#include "metal/lower/simd_writer.h"
+#include "metal/lower/vectorize/vector_writer.h"
 
-namespace anymps::metal::lower::simd {
+namespace anymps::metal::lower::vectorize {
 namespace {
 
 using Kind = Shape::Kind;
@@ -35,14 +35,15 @@ void add_leaves(llvm::Type* type, const llvm::DataLayout& layout, std::uint64_t 
 Leaves leaves_of(llvm::Type* type, const llvm::DataLayout& layout) {
   Leaves leaves;
   add_leaves(type, layout, 0, leaves);
-  if (leaves.size() > 64) throw Decline{"a value of more than 64 parts"};
+  if (leaves.size() > 64) throw CannotVectorize{"a value of more than 64 parts"};
   return leaves;
 }
 
-Writer::Writer(const Thread& thread, const Facts& facts, const Abilities& abilities, const Surroundings& surroundings,
-               llvm::Function& into, llvm::ArrayRef<llvm::Value*> arguments, llvm::Value* active)
+Writer::Writer(const Thread& thread, const Divergence& divergence, const Abilities& abilities,
+               const Surroundings& surroundings, llvm::Function& into, llvm::ArrayRef<llvm::Value*> arguments,
+               llvm::Value* active)
     : thread_(thread),
-      facts_(facts),
+      divergence_(divergence),
       abilities_(abilities),
       surroundings_(surroundings),
       into_(into),
@@ -54,13 +55,13 @@ Writer::Writer(const Thread& thread, const Facts& facts, const Abilities& abilit
   for (unsigned i = 0; i < arguments.size(); ++i) arguments_[thread.function->getArg(i)] = arguments[i];
   // Steps, and what an affine value is made of, are asked for where that value is used.
   for (const llvm::Instruction& instruction : llvm::instructions(*thread.function)) {
-    if (const llvm::Value* by = facts.shape(&instruction).step.by) wanted_.insert(by);
-    if (!facts.checks(&instruction).empty()) wanted_.insert(instruction.op_begin(), instruction.op_end());
+    if (const llvm::Value* by = divergence.shape(&instruction).step.by) wanted_.insert(by);
+    if (!divergence.checks(&instruction).empty()) wanted_.insert(instruction.op_begin(), instruction.op_end());
   }
   // So is what a condition is made of, users before what they use.
   for (const llvm::BasicBlock& block : llvm::reverse(*thread.function)) {
     for (const llvm::Instruction& instruction : llvm::reverse(block)) {
-      if (instruction.getType()->isIntegerTy(1) && !facts.uniform(&instruction) && leaves_its_block(instruction)) {
+      if (instruction.getType()->isIntegerTy(1) && !divergence.uniform(&instruction) && leaves_its_block(instruction)) {
         wanted_.insert(instruction.op_begin(), instruction.op_end());
       }
     }
@@ -102,7 +103,7 @@ llvm::Value* Writer::scalar(const llvm::Value* value) {
   if (llvm::isa<llvm::Constant, llvm::MetadataAsValue>(value)) return const_cast<llvm::Value*>(value);
   if (llvm::Value* own = shared_.lookup(value)) return own;
   if (llvm::Value* known = scalars_.lookup(value)) return known;
-  if (facts_.shape(value).kind == Kind::kVarying) throw Decline{"one value wanted where lanes differ"};
+  if (divergence_.shape(value).kind == Kind::kVarying) throw CannotVectorize{"one value wanted where lanes differ"};
   llvm::AllocaInst*& place = scalar_variables_[value];
   if (place == nullptr) place = variable(value->getType());
   return scalars_[value] = b_.CreateLoad(value->getType(), place);
@@ -122,7 +123,7 @@ void Writer::split(llvm::Value* value, Vectors& out) {
 }
 
 llvm::Value* Writer::step_of(const llvm::Value* value, llvm::Type* type) {
-  const Step step = facts_.shape(value).step;
+  const Step step = divergence_.shape(value).step;
   llvm::Value* times = llvm::ConstantInt::getSigned(type, step.times);
   if (step.by == nullptr) return times;
   llvm::Value* by = scalar(step.by);
@@ -133,15 +134,15 @@ llvm::Value* Writer::step_of(const llvm::Value* value, llvm::Type* type) {
 // Computed where they are asked for: most never are.
 Vectors Writer::affine_vectors(const llvm::Value* value) {
   const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-  if (instruction != nullptr && !facts_.checks(value).empty()) return compute(*instruction);
+  if (instruction != nullptr && !divergence_.checks(value).empty()) return compute(*instruction);
   llvm::Type* type = value->getType();
   if (value == thread_.lane()) return {counted(type)};
   llvm::Value* first = scalar(value);
   const bool pointer = type->isPointerTy();
   llvm::Type* number = pointer ? b_.getInt64Ty() : type;
   llvm::Value* offsets = nullptr;
-  if (facts_.shape(value).step.by == nullptr) {
-    offsets = counted(number, facts_.shape(value).step.times);
+  if (divergence_.shape(value).step.by == nullptr) {
+    offsets = counted(number, divergence_.shape(value).step.times);
   } else {
     offsets = b_.CreateMul(b_.CreateVectorSplat(lanes_, step_of(value, number)), counted(number));
   }
@@ -152,7 +153,7 @@ Vectors Writer::affine_vectors(const llvm::Value* value) {
 Vectors Writer::vectors(const llvm::Value* value) {
   if (const auto known = vectors_.find(value); known != vectors_.end()) return known->second;
   Vectors result;
-  switch (facts_.shape(value).kind) {
+  switch (divergence_.shape(value).kind) {
     case Kind::kUniform: {
       Vectors parts;
       split(scalar(value), parts);
@@ -180,7 +181,7 @@ Vectors Writer::vectors(const llvm::Value* value) {
 
 llvm::Value* Writer::vector(const llvm::Value* value) {
   const Vectors all = vectors(value);
-  if (all.size() != 1) throw Decline{"a thread's vector where a number is expected"};
+  if (all.size() != 1) throw CannotVectorize{"a thread's vector where a number is expected"};
   return all[0];
 }
 
@@ -258,4 +259,4 @@ llvm::Value* Writer::lane_by_lane(llvm::Type* result, llvm::ArrayRef<llvm::Value
   return result->isIntegerTy(1) ? b_.CreateTrunc(taken, mask_type()) : taken;
 }
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

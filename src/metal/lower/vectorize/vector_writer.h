@@ -2,8 +2,8 @@
 // vector with an element for each lane, or several where a thread has a vector or a structure of its own. Values go
 // from block to block through variables, of which LLVM makes registers again: the blocks' order changes here.
 //
-// One class over several files: simd_values.cpp (values), simd_control.cpp (blocks and masks), simd_instructions.cpp,
-// simd_memory.cpp, simd_exchange.cpp (what lanes do together), simd_matrices.cpp, simd_votes.cpp (what lanes agree on).
+// One class over several files: values.cpp (values), linearize_control.cpp (blocks and masks), instructions.cpp,
+// memory.cpp, cross_lane.cpp (what lanes do together), matrices.cpp, uniform_conditions.cpp (what lanes agree on).
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -14,10 +14,10 @@
 #include <set>
 #include <vector>
 
-#include "metal/lower/simd_facts.h"
-#include "metal/lower/simd_parts.h"
+#include "metal/lower/vectorize/divergence_analysis.h"
+#include "metal/lower/vectorize/outline_regions.h"
 
-namespace anymps::metal::lower::simd {
+namespace anymps::metal::lower::vectorize {
 
 // The parts of a thread's value: <4 x float> has four.
 struct Leaf {
@@ -41,14 +41,14 @@ struct Abilities {
 
 // What the writer does not know how to do.
 struct Surroundings {
-  // A block that runs these threads one by one, from their beginning; asked for if Facts knows of guards.
+  // A block that runs these threads one by one, from their beginning; asked for if Divergence knows of guards.
   std::function<llvm::BasicBlock*()> one_by_one;
   // A thread waits for its threadgroup; leaves the builder where it goes on.
   std::function<void(llvm::IRBuilder<>& builder)> barrier;
   // Lets the threadgroup's other simdgroups come as far as this one.
   std::function<void(llvm::IRBuilder<>& builder)> turn;
   // What is called here for fewer lanes at a time.
-  const Parts* parts = nullptr;
+  const OutlinedRegions* parts = nullptr;
   // A thread has ended.
   std::function<void(llvm::IRBuilder<>& builder)> end;
 };
@@ -57,8 +57,9 @@ class Writer {
  public:
   // `arguments` stand for those of the thread, its lane excepted. `active`: the lanes that are there at all; null for
   // all.
-  Writer(const Thread& thread, const Facts& facts, const Abilities& abilities, const Surroundings& surroundings,
-         llvm::Function& into, llvm::ArrayRef<llvm::Value*> arguments, llvm::Value* active);
+  Writer(const Thread& thread, const Divergence& divergence, const Abilities& abilities,
+         const Surroundings& surroundings, llvm::Function& into, llvm::ArrayRef<llvm::Value*> arguments,
+         llvm::Value* active);
 
   // Goes on behind `block`, which has no terminator. Variables go to the beginning of the first block of the function.
   void write(llvm::BasicBlock* block);
@@ -140,8 +141,8 @@ class Writer {
   Vectors compute_member(const llvm::Instruction& instruction);
   Vectors compute_call(const llvm::CallInst& call);
   llvm::Value* divide(const llvm::BinaryOperator& division, llvm::Value* left, llvm::Value* right);
-  void write_serially(const llvm::Instruction& instruction);
-  void write_part(const llvm::CallInst& call, const Part& part);
+  void serialise(const llvm::Instruction& instruction);
+  void write_part(const llvm::CallInst& call, const OutlinedRegion& part);
 
   // -- memory
   void write_access(const llvm::Instruction& access);
@@ -165,7 +166,7 @@ class Writer {
   void keep_metadata(llvm::Value* written, const llvm::Instruction& original);
 
   // -- what lanes do together
-  bool write_meeting(const llvm::CallInst& call);
+  bool write_cooperative_op(const llvm::CallInst& call);
   llvm::Value* combined(llvm::StringRef operation, bool is_signed, llvm::Value* left, llvm::Value* right);
   llvm::Constant* neutral(llvm::StringRef operation, bool is_signed, llvm::Type* type);
   llvm::Value* fold(llvm::StringRef operation, bool is_signed, llvm::Value* vector, unsigned width);
@@ -179,7 +180,7 @@ class Writer {
   Vectors matrix_transfer(const llvm::CallInst& call, bool store);
 
   const Thread& thread_;
-  const Facts& facts_;
+  const Divergence& divergence_;
   const Abilities abilities_;
   const Surroundings& surroundings_;
   llvm::Function& into_;
@@ -208,4 +209,4 @@ class Writer {
   llvm::SmallPtrSet<const llvm::Value*, 16> wanted_;  // in other blocks, beside those of their users
 };
 
-}  // namespace anymps::metal::lower::simd
+}  // namespace anymps::metal::lower::vectorize

@@ -1,4 +1,4 @@
-#include "metal/lower/simd.h"
+#include "metal/lower/vectorize/vectorizer.h"
 
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -10,21 +10,17 @@
 #include <memory>
 #include <optional>
 
-#include "metal/lower/bodies.h"
-#include "metal/lower/coroutine.h"
-#include "metal/lower/counted_loop.h"
-#include "metal/lower/simd_prepare.h"
-#include "metal/lower/simd_writer.h"
-#include "metal/lower/threads.h"
+#include "metal/lower/builtins/builtin_lowering.h"
+#include "metal/lower/support/counted_loop.h"
+#include "metal/lower/support/pass_runner.h"
+#include "metal/lower/vectorize/canonicalize.h"
+#include "metal/lower/vectorize/vector_writer.h"
+#include "metal/lower/workgroup/cooperative_ops.h"
+#include "metal/lower/workgroup/coroutine_intrinsics.h"
+#include "metal/lower/workgroup/workgroup_frame.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::vectorize {
 namespace {
-
-using simd::Abilities;
-using simd::Decline;
-using simd::Facts;
-using simd::Surroundings;
-using simd::Thread;
 
 // Instructions of a thread, times the registers that a vector takes.
 constexpr unsigned kMost = 20000;
@@ -70,56 +66,60 @@ std::size_t most_kept(const llvm::Function& kernel) {
   return most;
 }
 
-class SimdMaker {
+class Vectorizer {
  public:
-  SimdMaker(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters, Simdgroups simdgroups,
-            const llvm::TargetMachine& target, Optimiser& optimiser)
+  Vectorizer(llvm::Module& module, llvm::Function* kernel, std::span<const support::Parameter> parameters,
+             Simdgroups simdgroups, const llvm::TargetMachine& target, support::PassRunner& runner)
       : module_(module),
         context_(module.getContext()),
         kernel_(kernel),
         parameters_(parameters),
-        optimiser_(optimiser),
+        runner_(runner),
         cpu_(cpu_of(target)),
-        meetings_(meetings_of(module)),
-        meets_(meetings_.any()),
+        cooperative_ops_(workgroup::cooperative_ops_of(module)),
+        cooperative_(cooperative_ops_.any()),
         lanes_(count_lanes(simdgroups)),
         some_(simdgroups == Simdgroups::kAny || simdgroups == Simdgroups::kAnyColumn),
         column_(simdgroups == Simdgroups::kColumn || simdgroups == Simdgroups::kAnyColumn),
-        folded_(simdgroups != Simdgroups::kWhole && lanes_ == engine::kLanes) {}
+        folded_(simdgroups != Simdgroups::kWhole && lanes_ == abi::kLanes) {}
 
-  SimdRun make() {
-    mark_unchanging(*kernel_, parameters_);
+  VectorizedRun make() {
+    workgroup::mark_invariant_loads(*kernel_, parameters_);
     one_ = make_thread("thread");
     // Where a vector takes many registers, the arrays that unrolling would make registers of are in memory anyway.
     // Short kernels are worth it all the same: neighbouring accesses become one.
-    simd::prepare(*one_, optimiser_, /*unroll=*/lanes_ <= 2 * cpu_.floats || one_->getInstructionCount() <= kShort);
+    runner_.run_pass(support::Pass::kCanonicalize, module_, [&] {
+      prepare(*one_, runner_, /*unroll=*/lanes_ <= 2 * cpu_.floats || one_->getInstructionCount() <= kShort);
+    });
     // Seconds of compiling for what LLVM's register allocator then spills anyway.
-    if (one_->getInstructionCount() * lanes_ / cpu_.floats > kMost) throw Decline{"it is too large"};
+    if (one_->getInstructionCount() * lanes_ / cpu_.floats > kMost) throw CannotVectorize{"it is too large"};
     llvm::ValueToValueMapTy map;
     Thread thread{llvm::CloneFunction(one_, map), lanes_};
     made_.push_back(thread.function);
-    simd::spread_variables(thread);
+    runner_.run_pass(support::Pass::kPrivatizeAllocas, module_, [&] { privatize_allocas(thread); });
     const bool in_parts = lanes_ > 2 * cpu_.floats;
-    if (in_parts) simd::set_meetings_apart(*thread.function);
-    auto facts = std::make_unique<Facts>(thread, /*guards=*/!meets_);
+    if (in_parts) separate_cooperative_calls(*thread.function);
+    auto divergence = std::make_unique<Divergence>(thread, /*guards=*/!cooperative_);
     if (in_parts) {
-      parts_ = simd::take_parts(thread, *facts, 2 * cpu_.floats, kLeaves, some_);
-      for (const auto& part : parts_) made_.append({part->call, part->thread.function});
-      if (!parts_.empty()) look_again(thread, facts);
-      for (const auto& part : parts_) make_part(*part);
+      runner_.run_pass(support::Pass::kOutlineRegions, module_, [&] {
+        outlined_ = outline_regions(thread, *divergence, 2 * cpu_.floats, kLeaves, some_);
+        for (const auto& part : outlined_) made_.append({part->call, part->thread.function});
+        if (!outlined_.empty()) analyse_again(thread, divergence);
+      });
+      for (const auto& part : outlined_) make_outlined(*part);
     }
-    share(thread, facts);
-    if (meets_) {
-      make_simdgroups(thread, *facts);
+    share(thread, divergence);
+    if (cooperative_) {
+      make_simdgroups(thread, *divergence);
     } else {
-      make_rows(thread, *facts);
+      make_rows(thread, *divergence);
     }
     thread.function->eraseFromParent();
-    for (const auto& part : parts_) {
+    for (const auto& part : outlined_) {
       part->call->eraseFromParent();
       part->thread.function->eraseFromParent();
     }
-    return meetings_.barriers ? SimdRun::kCoroutines : SimdRun::kDirect;
+    return cooperative_ops_.barriers ? VectorizedRun::kCoroutines : VectorizedRun::kDirect;
   }
 
   void take_back() {
@@ -131,20 +131,25 @@ class SimdMaker {
   }
 
  private:
-  void look_again(const Thread& thread, std::unique_ptr<Facts>& facts) {
-    simd::put_in_form(*thread.function, optimiser_);
-    facts = std::make_unique<Facts>(thread, /*guards=*/!meets_);
+  void analyse_again(const Thread& thread, std::unique_ptr<Divergence>& divergence) {
+    simplify_form(*thread.function, runner_);
+    divergence = std::make_unique<Divergence>(thread, /*guards=*/!cooperative_);
   }
 
-  void share(const Thread& thread, std::unique_ptr<Facts>& facts) {
-    if (simd::share_sides(thread, *facts, kMostNew * cpu_.floats / thread.lanes)) look_again(thread, facts);
-    if (simd::share_rounds(thread, *facts)) look_again(thread, facts);
+  void share(const Thread& thread, std::unique_ptr<Divergence>& divergence) {
+    runner_.run_pass(support::Pass::kSpecializeUniformBranches, module_, [&] {
+      if (specialize_uniform_branches(thread, *divergence, kMostNew * cpu_.floats / thread.lanes))
+        analyse_again(thread, divergence);
+    });
+    runner_.run_pass(support::Pass::kSplitUniformIterations, module_, [&] {
+      if (split_uniform_iterations(thread, *divergence)) analyse_again(thread, divergence);
+    });
   }
 
-  void make_part(simd::Part& part) {
-    simd::put_in_form(*part.thread.function, optimiser_);
-    auto facts = std::make_unique<Facts>(part.thread, /*guards=*/false);
-    share(part.thread, facts);
+  void make_outlined(OutlinedRegion& part) {
+    simplify_form(*part.thread.function, runner_);
+    auto divergence = std::make_unique<Divergence>(part.thread, /*guards=*/false);
+    share(part.thread, divergence);
     llvm::SmallVector<llvm::Type*> types;
     for (const llvm::Argument& argument : part.thread.function->args()) types.push_back(argument.getType());
     types.pop_back();
@@ -152,22 +157,22 @@ class SimdMaker {
     llvm::BasicBlock* entry = llvm::BasicBlock::Create(context_, "entry", part.lanes);
     Surroundings surroundings;
     surroundings.end = [](llvm::IRBuilder<>& b) { b.CreateRetVoid(); };
-    simd::Writer(part.thread, *facts, cpu_.abilities, surroundings, *part.lanes, arguments_of(part.lanes), nullptr)
+    Writer(part.thread, *divergence, cpu_.abilities, surroundings, *part.lanes, arguments_of(part.lanes), nullptr)
         .write(entry);
   }
 
   unsigned count_lanes(Simdgroups simdgroups) const {
-    if (meetings_.exchanges) return engine::kLanes;
+    if (cooperative_ops_.exchanges) return abi::kLanes;
     // Two registers for each vector, to have work while one waits; one where it would be more than there are.
     constexpr unsigned kRegisters = 32;
     const bool many = most_kept(*kernel_) * 2 >= kRegisters;
     const unsigned suits = many ? cpu_.floats : cpu_.floats * 2;
-    if (!meets_) return suits;
+    if (!cooperative_) return suits;
     // Waiting costs the same for many lanes as for few.
     const bool much = many || kernel_->getInstructionCount() > kShort;
     const bool in_rows =
         simdgroups == Simdgroups::kShort || simdgroups == Simdgroups::kWhole || simdgroups == Simdgroups::kColumn;
-    return in_rows && (much || simdgroups == Simdgroups::kShort) ? std::min(kFewLanes, suits) : engine::kLanes;
+    return in_rows && (much || simdgroups == Simdgroups::kShort) ? std::min(kFewLanes, suits) : abi::kLanes;
   }
 
   llvm::SmallVector<llvm::Type*> common_types() {
@@ -180,7 +185,7 @@ class SimdMaker {
     auto* made = llvm::Function::Create(llvm::FunctionType::get(result, types, false), llvm::Function::InternalLinkage,
                                         name, module_);
     made->setDoesNotThrow();
-    copy_denormals(*kernel_, *made);
+    builtins::copy_denormals(*kernel_, *made);
     made_.push_back(made);
     return made;
   }
@@ -190,15 +195,16 @@ class SimdMaker {
   llvm::Function* make_thread(const char* name) {
     llvm::SmallVector<llvm::Type*> types = common_types();
     llvm::Type* number = llvm::Type::getInt32Ty(context_);
-    types.append(meets_ ? 2 : 4, number);
+    types.append(cooperative_ ? 2 : 4, number);
     llvm::Function* thread = function(name, llvm::Type::getVoidTy(context_), types);
-    ThreadsBuilder threads(thread, parameters_, kMemory);
+    workgroup::WorkgroupBuilder threads(thread, parameters_, kMemory);
     llvm::IRBuilder<>& b = threads.b();
     llvm::Value* lane = thread->getArg(thread->arg_size() - 1);
     llvm::SmallVector<llvm::Value*> arguments;
-    if (!meets_) {
-      arguments = threads.arguments(kernel_, Three{b.CreateAdd(thread->getArg(kCommon), lane, "", /*HasNUW=*/true),
-                                                   thread->getArg(kCommon + 1), thread->getArg(kCommon + 2)});
+    if (!cooperative_) {
+      arguments =
+          threads.arguments(kernel_, workgroup::Three{b.CreateAdd(thread->getArg(kCommon), lane, "", /*HasNUW=*/true),
+                                                      thread->getArg(kCommon + 1), thread->getArg(kCommon + 2)});
     } else {
       arguments = threads.arguments(kernel_, place_in_threadgroup(threads, thread->getArg(kCommon), lane));
     }
@@ -206,7 +212,7 @@ class SimdMaker {
     b.CreateRetVoid();
     llvm::InlineFunctionInfo inlined;
     const llvm::InlineResult result = llvm::InlineFunction(*call, inlined);
-    if (!result.isSuccess()) throw Decline{"a kernel that cannot be inlined"};
+    if (!result.isSuccess()) throw CannotVectorize{"a kernel that cannot be inlined"};
     inline_recursion(*thread);
     return thread;
   }
@@ -226,18 +232,18 @@ class SimdMaker {
     }
   }
 
-  Place place_in_threadgroup(ThreadsBuilder& threads, llvm::Value* base, llvm::Value* lane) {
+  workgroup::Place place_in_threadgroup(workgroup::WorkgroupBuilder& threads, llvm::Value* base, llvm::Value* lane) {
     llvm::IRBuilder<>& b = threads.b();
-    const Three& size = threads.size();
-    Place place;
+    const workgroup::Three& size = threads.size();
+    workgroup::Place place;
     // Lanes begin at a multiple of them, along a row too.
     const auto whole = [&](llvm::Value* number) { return b.CreateAnd(number, b.getInt32(~(lanes_ - 1))); };
     base = whole(base);
     place.index = b.CreateAdd(base, lane, "", /*HasNUW=*/true, /*HasNSW=*/true);
-    place.simdgroup = b.CreateUDiv(base, b.getInt32(engine::kLanes));
-    place.lane = lanes_ == engine::kLanes ? lane
-                                          : b.CreateAdd(b.CreateURem(base, b.getInt32(engine::kLanes)), lane, "",
-                                                        /*HasNUW=*/true, /*HasNSW=*/true);
+    place.simdgroup = b.CreateUDiv(base, b.getInt32(abi::kLanes));
+    place.lane = lanes_ == abi::kLanes ? lane
+                                       : b.CreateAdd(b.CreateURem(base, b.getInt32(abi::kLanes)), lane, "",
+                                                     /*HasNUW=*/true, /*HasNSW=*/true);
     if (column_) {
       place.within = {b.getInt32(0), place.index, b.getInt32(0)};
       for (unsigned i = 0; i < 3; ++i) place.position[i] = threads.first()[i];
@@ -266,8 +272,8 @@ class SimdMaker {
     return values;
   }
 
-  // Rows of threads that never meet, and the ends of rows one by one.
-  void make_rows(const Thread& thread, const Facts& facts) {
+  // Rows of threads that do nothing together, and the ends of rows one by one.
+  void make_rows(const Thread& thread, const Divergence& divergence) {
     llvm::SmallVector<llvm::Type*> types = common_types();
     types.append(3, llvm::Type::getInt32Ty(context_));
     llvm::Function* lanes = function("lanes", llvm::Type::getVoidTy(context_), types);
@@ -279,23 +285,23 @@ class SimdMaker {
       if (one_by_one == nullptr) one_by_one = make_one_by_one(*lanes, thread.lanes);
       return one_by_one;
     };
-    simd::Writer(thread, facts, cpu_.abilities, surroundings, *lanes, arguments_of(lanes), nullptr).write(entry);
+    Writer(thread, divergence, cpu_.abilities, surroundings, *lanes, arguments_of(lanes), nullptr).write(entry);
     lanes->addFnAttr(llvm::Attribute::AlwaysInline);
     one_->addFnAttr(llvm::Attribute::NoInline);
 
-    ThreadsBuilder threads(module_, parameters_, {llvm::PointerType::get(context_, 0)}, kMemory);
+    workgroup::WorkgroupBuilder threads(module_, parameters_, {llvm::PointerType::get(context_, 0)}, kMemory);
     llvm::IRBuilder<>& b = threads.b();
-    threads.rows([&](const Three& first, llvm::Value* last) {
+    threads.rows([&](const workgroup::Three& first, llvm::Value* last) {
       llvm::SmallVector<llvm::Value*> values = arguments_of(threads.run());
       values.append({first[0], first[1], first[2]});
       llvm::Value* step = b.getInt32(thread.lanes);
       llvm::Value* count = b.CreateSub(last, first[0]);
       llvm::Value* whole = b.CreateAdd(first[0], b.CreateSub(count, b.CreateURem(count, step)));
-      counted_loop(b, first[0], whole, step, [&](llvm::Value* x) {
+      support::counted_loop(b, first[0], whole, step, [&](llvm::Value* x) {
         values[kCommon] = x;
         b.CreateCall(lanes, values);
       });
-      counted_loop(b, whole, last, b.getInt32(1), [&](llvm::Value* x) {
+      support::counted_loop(b, whole, last, b.getInt32(1), [&](llvm::Value* x) {
         values[kCommon] = x;
         llvm::SmallVector<llvm::Value*> with_lane = values;
         with_lane.push_back(b.getInt32(0));
@@ -307,7 +313,7 @@ class SimdMaker {
   llvm::BasicBlock* make_one_by_one(llvm::Function& lanes, unsigned count) {
     auto* begin = llvm::BasicBlock::Create(context_, "each", &lanes);
     llvm::IRBuilder<> b(begin);
-    counted_loop(b, b.getInt32(0), b.getInt32(count), b.getInt32(1), [&](llvm::Value* lane) {
+    support::counted_loop(b, b.getInt32(0), b.getInt32(count), b.getInt32(1), [&](llvm::Value* lane) {
       llvm::SmallVector<llvm::Value*> values = arguments_of(&lanes);
       values.push_back(lane);
       b.CreateCall(one_, values);
@@ -317,8 +323,8 @@ class SimdMaker {
   }
 
   // Simdgroups, each of which is a coroutine where there are barriers.
-  void make_simdgroups(const Thread& thread, const Facts& facts) {
-    const bool barriers = meetings_.barriers;
+  void make_simdgroups(const Thread& thread, const Divergence& divergence) {
+    const bool barriers = cooperative_ops_.barriers;
     llvm::Type* pointer = llvm::PointerType::get(context_, 0);
     llvm::Type* number = llvm::Type::getInt32Ty(context_);
     llvm::SmallVector<llvm::Type*> types = common_types();
@@ -335,7 +341,7 @@ class SimdMaker {
       active = b.CreateICmpULT(llvm::ConstantVector::get(counted), b.CreateVectorSplat(lanes_, left));
     }
     Surroundings surroundings;
-    std::optional<Coroutine> coroutine;
+    std::optional<workgroup::Coroutine> coroutine;
     if (barriers) {
       coroutine.emplace(b, *simdgroup, simdgroup->getArg(simdgroup->arg_size() - 2));
       const auto suspend = [&](llvm::IRBuilder<>& at, bool last) {
@@ -347,9 +353,10 @@ class SimdMaker {
         at.CreateStore(at.getInt32(what), simdgroup->getArg(simdgroup->arg_size() - 1));
         suspend(at, /*last=*/false);
       };
-      surroundings.barrier = [waits](llvm::IRBuilder<>& at) { waits(at, engine::kWaitsAtBarrier); };
-      // Where simdgroups meet on their way, they go side by side, as on a GPU (engine::run_threadgroup).
-      if (meetings_.exchanges) surroundings.turn = [waits](llvm::IRBuilder<>& at) { waits(at, engine::kTakesTurns); };
+      surroundings.barrier = [waits](llvm::IRBuilder<>& at) { waits(at, abi::kWaitsAtBarrier); };
+      // Where simdgroups wait for one another, they go side by side, as on a GPU (runtime::run_threadgroup).
+      if (cooperative_ops_.exchanges)
+        surroundings.turn = [waits](llvm::IRBuilder<>& at) { waits(at, abi::kTakesTurns); };
       surroundings.end = [suspend](llvm::IRBuilder<>& at) {
         suspend(at, /*last=*/true);
         at.CreateUnreachable();
@@ -359,15 +366,15 @@ class SimdMaker {
     }
     llvm::SmallVector<llvm::Value*> arguments = arguments_of(simdgroup);
     arguments.resize(kCommon + 1);
-    surroundings.parts = &parts_;
-    simd::Writer(thread, facts, cpu_.abilities, surroundings, *simdgroup, arguments, active).write(entry);
+    surroundings.parts = &outlined_;
+    Writer(thread, divergence, cpu_.abilities, surroundings, *simdgroup, arguments, active).write(entry);
     one_->eraseFromParent();
     llvm::erase(made_, one_);
     make_run(simdgroup);
   }
 
   void make_run(llvm::Function* simdgroup) {
-    const bool barriers = meetings_.barriers;
+    const bool barriers = cooperative_ops_.barriers;
     llvm::Type* pointer = llvm::PointerType::get(context_, 0);
     constexpr unsigned kThreads = 5;
     constexpr unsigned kWaits = 6;
@@ -375,12 +382,12 @@ class SimdMaker {
     constexpr unsigned kMemoryOfCoroutines = 8;
     const unsigned memory = barriers ? kMemoryOfCoroutines : kMemory;
     llvm::SmallVector<llvm::Type*> more(barriers ? 4 : 1, pointer);
-    ThreadsBuilder threads(module_, parameters_, more, memory);
+    workgroup::WorkgroupBuilder threads(module_, parameters_, more, memory);
     llvm::IRBuilder<>& b = threads.b();
     llvm::Function* run = threads.run();
-    const Three& size = threads.size();
+    const workgroup::Three& size = threads.size();
     llvm::Value* count = b.CreateMul(size[0], b.CreateMul(size[1], size[2]));
-    counted_loop(b, b.getInt32(0), count, b.getInt32(lanes_), [&](llvm::Value* base) {
+    support::counted_loop(b, b.getInt32(0), count, b.getInt32(lanes_), [&](llvm::Value* base) {
       llvm::SmallVector<llvm::Value*> values;
       for (unsigned i = 0; i < kMemory; ++i) values.push_back(run->getArg(i));
       values.append({run->getArg(memory), base, count});
@@ -405,28 +412,29 @@ class SimdMaker {
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::Function* kernel_;
-  std::span<const Parameter> parameters_;
-  Optimiser& optimiser_;
+  std::span<const support::Parameter> parameters_;
+  support::PassRunner& runner_;
   const Cpu cpu_;
-  const MeetingKinds meetings_;
-  const bool meets_;
+  const workgroup::CooperativeOps cooperative_ops_;
+  const bool cooperative_;
   const unsigned lanes_;
   const bool some_;    // lanes may be missing
   const bool column_;  // a threadgroup is one column
   const bool folded_;  // lanes go over more than one row
-  simd::Parts parts_;
+  OutlinedRegions outlined_;
   llvm::Function* one_ = nullptr;
   llvm::SmallVector<llvm::Function*> made_;
 };
 
 }  // namespace
 
-std::string make_simd(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters,
-                      Simdgroups simdgroups, const llvm::TargetMachine& target, Optimiser& optimiser, SimdRun& run) {
-  SimdMaker maker(module, kernel, parameters, simdgroups, target, optimiser);
+std::string vectorize_kernel(llvm::Module& module, llvm::Function* kernel,
+                             std::span<const support::Parameter> parameters, Simdgroups simdgroups,
+                             const llvm::TargetMachine& target, support::PassRunner& runner, VectorizedRun& run) {
+  Vectorizer maker(module, kernel, parameters, simdgroups, target, runner);
   try {
     run = maker.make();
-  } catch (const Decline& decline) {
+  } catch (const CannotVectorize& decline) {
     maker.take_back();
     return decline.why;
   }
@@ -434,4 +442,4 @@ std::string make_simd(llvm::Module& module, llvm::Function* kernel, std::span<co
   return "";
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::vectorize

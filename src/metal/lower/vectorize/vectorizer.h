@@ -7,15 +7,19 @@
 #include <span>
 #include <string>
 
-#include "metal/lower/dispatch.h"
+#include "metal/lower/support/kernel_parameter.h"
+#include "metal/lower/workgroup/coroutines.h"
+#include "metal/lower/workgroup/work_item_loop.h"
 
 namespace llvm {
 class TargetMachine;
 }
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::support {
+class PassRunner;
+}
 
-class Optimiser;
+namespace anymps::metal::lower::vectorize {
 
 // Lanes that run at once where rows of threads are short and threads exchange nothing.
 inline constexpr unsigned kFewLanes = 8;
@@ -34,14 +38,15 @@ enum class Simdgroups : std::uint8_t {
 inline constexpr std::size_t kKindsOfSimdgroups = 7;
 
 // How the code is to be called.
-enum class SimdRun : std::uint8_t {
-  kDirect,      // as make_thread_loop()'s: threads that meet, if at all, within their simdgroup
-  kCoroutines,  // engine::Spawn, for a coroutine a simdgroup
+enum class VectorizedRun : std::uint8_t {
+  kDirect,      // as make_work_item_loop()'s: threads that wait for others, if at all, within their simdgroup
+  kCoroutines,  // runtime::Spawn, for a coroutine a simdgroup
 };
 
-// As make_thread_loop() and make_coroutines(): writes "run". Where it declines, it returns the reason and leaves the
+// As make_work_item_loop() and make_coroutines(): writes "run". Where it declines, it returns the reason and leaves the
 // kernel as it was.
-std::string make_simd(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters,
-                      Simdgroups simdgroups, const llvm::TargetMachine& target, Optimiser& optimiser, SimdRun& run);
+std::string vectorize_kernel(llvm::Module& module, llvm::Function* kernel,
+                             std::span<const support::Parameter> parameters, Simdgroups simdgroups,
+                             const llvm::TargetMachine& target, support::PassRunner& runner, VectorizedRun& run);
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::vectorize

@@ -1,12 +1,12 @@
-#include "metal/lower/rounds.h"
+#include "metal/lower/workgroup/canonical_latches.h"
 
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::workgroup {
 
-void join_rounds(llvm::Function& function,
-                 llvm::function_ref<bool(const llvm::Loop& loop, const llvm::DominatorTree& tree)> which,
-                 llvm::function_ref<void(llvm::BasicBlock& round)> made) {
+void canonicalize_latches(llvm::Function& function,
+                          llvm::function_ref<bool(const llvm::Loop& loop, const llvm::DominatorTree& tree)> which,
+                          llvm::function_ref<void(llvm::BasicBlock& round)> made) {
   llvm::SmallVector<llvm::BasicBlock*> headers;
   {
     const llvm::DominatorTree tree(function);
@@ -24,4 +24,4 @@ void join_rounds(llvm::Function& function,
   }
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::workgroup

@@ -1,14 +1,14 @@
 // 8x8 matrices, of which each lane of a simdgroup owns two elements.
-#include "metal/lower/meetings.h"
+#include "metal/lower/workgroup/cooperative_ops.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::workgroup {
 namespace {
 
-using engine::Meeting;
+using abi::CooperativeOp;
 
 class MatrixWriter {
  public:
-  explicit MatrixWriter(Meetings& meetings) : m_(meetings) {}
+  explicit MatrixWriter(CooperativeOpWriter& ops) : m_(ops) {}
 
   bool write(llvm::StringRef operation, llvm::CallInst& call, llvm::Value*& result) {
     if (operation.starts_with("init")) {
@@ -24,7 +24,7 @@ class MatrixWriter {
     }
     if (operation == "load" || operation == "store") {
       result = transfer(operation == "store", call);
-      if (operation == "store") m_.meet({.meeting = Meeting::kSimdgroupBarrier});
+      if (operation == "store") m_.meet({.op = CooperativeOp::kSimdgroupBarrier});
       return true;
     }
     if (operation != "multiply_accumulate") return false;
@@ -36,7 +36,7 @@ class MatrixWriter {
         m_.b.CreateShuffleVector(as_float(call.getArgOperand(0)), as_float(call.getArgOperand(1)), {0, 1, 2, 3});
     llvm::Value* added = m_.b.CreateShuffleVector(as_float(call.getArgOperand(2)), {0, 1, -1, -1});
     m_.give(m_.b.CreateShuffleVector(factors, added, {0, 1, 2, 3, 4, 5, -1, -1}));
-    m_.meet({.meeting = Meeting::kMatrixProduct, .bytes = 32});
+    m_.meet({.op = CooperativeOp::kMatrixProduct, .bytes = 32});
     llvm::Value* sum = m_.take(pair, 8, m_.lane);
     result = sum->getType() == call.getType() ? sum : m_.b.CreateFPTrunc(sum, call.getType());
     return true;
@@ -88,13 +88,14 @@ class MatrixWriter {
     return result;
   }
 
-  Meetings& m_;
+  CooperativeOpWriter& m_;
 };
 
 }  // namespace
 
-bool write_matrix_meeting(Meetings& meetings, llvm::StringRef operation, llvm::CallInst& call, llvm::Value*& result) {
-  return MatrixWriter(meetings).write(operation, call, result);
+bool write_cooperative_matrix_op(CooperativeOpWriter& ops, llvm::StringRef operation, llvm::CallInst& call,
+                                 llvm::Value*& result) {
+  return MatrixWriter(ops).write(operation, call, result);
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::workgroup

@@ -1,5 +1,5 @@
 // Barriers, votes, shuffles and arithmetic over a simdgroup or a quad.
-#include "metal/lower/meetings.h"
+#include "metal/lower/workgroup/cooperative_ops.h"
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
@@ -8,15 +8,17 @@
 #include <cstddef>
 #include <string>
 
-namespace anymps::metal::lower {
+#include "metal/lower/builtins/builtin_lowering.h"
+
+namespace anymps::metal::lower::workgroup {
 namespace {
 
-using engine::Meeting;
-using engine::MeetingPoint;
+using abi::CooperativeCall;
+using abi::CooperativeOp;
 
-class MeetingWriter {
+class CooperativeCallLowering {
  public:
-  explicit MeetingWriter(Meetings& meetings) : m_(meetings) {}
+  explicit CooperativeCallLowering(CooperativeOpWriter& ops) : m_(ops) {}
 
   bool write(llvm::CallInst& call, llvm::Value*& result) {
     llvm::StringRef name = call.getCalledFunction()->getName().drop_front(4);
@@ -24,16 +26,16 @@ class MeetingWriter {
     const auto [operation, type] = name.split('.');
     if (name.starts_with("wg.barrier")) {
       auto* memory = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(0));
-      m_.meet({.meeting = Meeting::kThreadgroupBarrier,
-               .memory = memory == nullptr ? engine::kAllMemory : static_cast<std::uint8_t>(memory->getZExtValue())});
+      m_.meet({.op = CooperativeOp::kThreadgroupBarrier,
+               .memory = memory == nullptr ? abi::kAllMemory : static_cast<std::uint8_t>(memory->getZExtValue())});
       return true;
     }
     if (name.starts_with("simdgroup.barrier")) {
-      m_.meet({.meeting = Meeting::kSimdgroupBarrier});
+      m_.meet({.op = CooperativeOp::kSimdgroupBarrier});
       return true;
     }
     if (operation.starts_with("simdgroup_matrix_8x8_")) {
-      return write_matrix_meeting(m_, operation.drop_front(sizeof("simdgroup_matrix_8x8_") - 1), call, result);
+      return write_cooperative_matrix_op(m_, operation.drop_front(sizeof("simdgroup_matrix_8x8_") - 1), call, result);
     }
     if (llvm::Value* truth = vote(operation, call)) {
       result = truth;
@@ -49,7 +51,7 @@ class MeetingWriter {
       const std::string lanes = "v" + std::to_string(vector->getNumElements());
       if (const auto at = scalar.find(lanes); at != std::string::npos) scalar.erase(at, lanes.size());
     }
-    const auto point = engine::arithmetic_meeting({operation.data(), operation.size()}, scalar);
+    const auto point = abi::arithmetic_op({operation.data(), operation.size()}, scalar);
     if (!point) return false;
     result = arithmetic(*point, call);
     return true;
@@ -61,11 +63,11 @@ class MeetingWriter {
     const std::uint64_t bytes =
         llvm::PowerOf2Ceil(m_.b.GetInsertBlock()->getModule()->getDataLayout().getTypeStoreSize(value->getType()));
     m_.give(value);
-    m_.meet({.meeting = Meeting::kExchange, .bytes = static_cast<std::uint8_t>(bytes)});
+    m_.meet({.op = CooperativeOp::kExchange, .bytes = static_cast<std::uint8_t>(bytes)});
     return bytes;
   }
 
-  llvm::Value* arithmetic(const MeetingPoint& point, llvm::CallInst& call) {
+  llvm::Value* arithmetic(const CooperativeCall& point, llvm::CallInst& call) {
     const auto combined = [&](llvm::Value* operand) {
       m_.give(operand);
       m_.meet(point);
@@ -88,12 +90,12 @@ class MeetingWriter {
   };
   Poll poll(llvm::Value* truth, bool quad) {
     m_.give(m_.b.CreateZExt(truth, m_.b.getInt32Ty()));
-    m_.meet({.meeting = Meeting::kVote, .bytes = 4});
+    m_.meet({.op = CooperativeOp::kVote, .bytes = 4});
     const auto lanes = [&](std::size_t offset) -> llvm::Value* {
       llvm::Value* mask = m_.taken_bytes(m_.b.getInt64Ty(), offset);
       return quad ? m_.b.CreateAnd(m_.b.CreateLShr(mask, m_.b.CreateAnd(m_.lane, m_.b.getInt64(~3ULL))), 15) : mask;
     };
-    return {lanes(offsetof(engine::Votes, yes)), lanes(offsetof(engine::Votes, active))};
+    return {lanes(offsetof(abi::Votes, yes)), lanes(offsetof(abi::Votes, active))};
   }
 
   llvm::Value* first_of(llvm::Value* active) {
@@ -124,7 +126,7 @@ class MeetingWriter {
   llvm::Value* shuffle(llvm::StringRef operation, llvm::CallInst& call) {
     const bool quad = operation.consume_front("quad_");
     if (!quad) operation.consume_front("simd_");
-    const std::uint64_t width = quad ? 4 : engine::kLanes;
+    const std::uint64_t width = quad ? 4 : abi::kLanes;
     llvm::Value* first = operation == "broadcast_first" ? first_of(poll(m_.b.getTrue(), quad).active) : nullptr;
     const std::uint64_t bytes = exchange(call.getArgOperand(0));
     llvm::Value* base = m_.b.CreateAnd(m_.lane, m_.b.getInt64(~(width - 1)));
@@ -166,26 +168,35 @@ class MeetingWriter {
     return nullptr;
   }
 
-  Meetings& m_;
+  CooperativeOpWriter& m_;
 };
 
 }  // namespace
 
-void Meetings::give(llvm::Value* value) {
-  llvm::Value* offset = b.CreateMul(lane, b.getInt64(engine::kMostGiven));
+CooperativeOps cooperative_ops_of(const llvm::Module& module) {
+  CooperativeOps ops;
+  for (const llvm::Function& function : module) {
+    if (!function.isDeclaration() || function.use_empty() || !builtins::is_cooperative(function.getName())) continue;
+    (builtins::is_threadgroup_barrier(function.getName()) ? ops.barriers : ops.exchanges) = true;
+  }
+  return ops;
+}
+
+void CooperativeOpWriter::give(llvm::Value* value) {
+  llvm::Value* offset = b.CreateMul(lane, b.getInt64(abi::kMostGiven));
   b.CreateStore(value, b.CreateInBoundsGEP(b.getInt8Ty(), given_, offset));
 }
 
-llvm::Value* Meetings::take(llvm::Type* type, std::uint64_t stride, llvm::Value* from) {
+llvm::Value* CooperativeOpWriter::take(llvm::Type* type, std::uint64_t stride, llvm::Value* from) {
   return b.CreateLoad(type, b.CreateInBoundsGEP(b.getInt8Ty(), result_, b.CreateMul(from, b.getInt64(stride))));
 }
 
-llvm::Value* Meetings::taken_bytes(llvm::Type* type, std::uint64_t offset) {
+llvm::Value* CooperativeOpWriter::taken_bytes(llvm::Type* type, std::uint64_t offset) {
   return b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), result_, offset));
 }
 
-bool write_meeting(Meetings& meetings, llvm::CallInst& call, llvm::Value*& result) {
-  return MeetingWriter(meetings).write(call, result);
+bool write_cooperative_op(CooperativeOpWriter& ops, llvm::CallInst& call, llvm::Value*& result) {
+  return CooperativeCallLowering(ops).write(call, result);
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::workgroup

@@ -1,8 +1,8 @@
-#include "metal/lower/coroutine.h"
+#include "metal/lower/workgroup/coroutine_intrinsics.h"
 
 #include <llvm/IR/Intrinsics.h>
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::workgroup {
 
 Coroutine::Coroutine(llvm::IRBuilder<>& b, llvm::Function& function, llvm::Value* frames)
     : suspended_(llvm::BasicBlock::Create(b.getContext(), "suspended", &function)) {
@@ -28,4 +28,4 @@ void Coroutine::suspend(llvm::IRBuilder<>& b, llvm::BasicBlock* rest, bool last)
   choice->addCase(b.getInt8(1), suspended_);
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::workgroup

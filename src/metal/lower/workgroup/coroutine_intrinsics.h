@@ -4,7 +4,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::workgroup {
 
 inline constexpr std::uint64_t kFrameAlignment = 64;
 
@@ -21,4 +21,4 @@ class Coroutine {
   llvm::BasicBlock* suspended_;
 };
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::workgroup

@@ -1,24 +1,28 @@
-// Threads that meet are coroutines: a thread leaves what it gives in its simdgroup, says where it waits, and suspends.
+// Threads that wait for one another are coroutines: a thread leaves what it gives in its simdgroup, says where it
+// waits, and suspends.
+#include "metal/lower/workgroup/coroutines.h"
+
 #include <llvm/IR/DebugInfoMetadata.h>
 
 #include <cstddef>
 #include <optional>
 
-#include "metal/lower/bodies.h"
-#include "metal/lower/coroutine.h"
-#include "metal/lower/dispatch.h"
-#include "metal/lower/meetings.h"
-#include "metal/lower/threads.h"
+#include "metal/lower/builtins/builtin_lowering.h"
+#include "metal/lower/support/kernel_parameter.h"
+#include "metal/lower/workgroup/cooperative_ops.h"
+#include "metal/lower/workgroup/coroutine_intrinsics.h"
+#include "metal/lower/workgroup/reconvergence_order.h"
+#include "metal/lower/workgroup/workgroup_frame.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::workgroup {
 namespace {
 
-using engine::MeetingPoint;
-using engine::Simdgroup;
+using abi::CooperativeCall;
+using abi::Simdgroup;
 
 class CoroutineMaker {
  public:
-  CoroutineMaker(llvm::Module& module, llvm::Function* kernel, std::vector<MeetingPoint>& points,
+  CoroutineMaker(llvm::Module& module, llvm::Function* kernel, std::vector<CooperativeCall>& points,
                  std::vector<std::string>& places)
       : module_(module), b_(module.getContext()), points_(points), places_(places) {
     llvm::SmallVector<llvm::Type*> types;
@@ -50,20 +54,22 @@ class CoroutineMaker {
     for (llvm::BasicBlock& block : *thread_) {
       for (llvm::Instruction& instruction : block) {
         if (auto* end = llvm::dyn_cast<llvm::ReturnInst>(&instruction)) returns.push_back(end);
-        if (meeting(instruction) != nullptr) meetings.push_back(llvm::cast<llvm::CallInst>(&instruction));
+        if (builtins::cooperative_call(instruction) != nullptr)
+          meetings.push_back(llvm::cast<llvm::CallInst>(&instruction));
       }
     }
     begin();
-    const auto meet = [this](const MeetingPoint& point) {
+    const auto meet = [this](const CooperativeCall& point) {
       points_.push_back(point);
       suspend(static_cast<std::uint32_t>(points_.size()), /*last=*/false);
     };
-    Meetings writing(b_, given_, result_, lane_, meet);
+    CooperativeOpWriter writing(b_, given_, result_, lane_, meet);
     for (llvm::CallInst* call : meetings) {
       b_.SetInsertPoint(call);
       llvm::Value* result = nullptr;
       const std::string place = place_of(*call);
-      if (!write_meeting(writing, *call, result)) return "no way to run " + call->getCalledFunction()->getName().str();
+      if (!write_cooperative_op(writing, *call, result))
+        return "no way to run " + call->getCalledFunction()->getName().str();
       if (result != nullptr) call->replaceAllUsesWith(result);
       call->eraseFromParent();
       places_.resize(points_.size(), place);
@@ -80,7 +86,7 @@ class CoroutineMaker {
     auto* start = llvm::BasicBlock::Create(module_.getContext(), "start", thread_, first);
     b_.SetInsertPoint(start);
     coroutine_.emplace(b_, *thread_, frames_);
-    llvm::Value* lane = b_.CreateAnd(index_, engine::kLanes - 1);
+    llvm::Value* lane = b_.CreateAnd(index_, abi::kLanes - 1);
     waits_ = b_.CreateInBoundsGEP(b_.getInt32Ty(), simdgroup_, lane);
     given_ = field(offsetof(Simdgroup, given));
     result_ = field(offsetof(Simdgroup, result));
@@ -120,7 +126,7 @@ class CoroutineMaker {
 
   llvm::Module& module_;
   llvm::IRBuilder<> b_;
-  std::vector<MeetingPoint>& points_;
+  std::vector<CooperativeCall>& points_;
   std::vector<std::string>& places_;
   llvm::Function* thread_;
   llvm::Value* simdgroup_;
@@ -142,9 +148,9 @@ std::string place_of(const llvm::Instruction& instruction) {
   return location->getFilename().str() + ":" + std::to_string(location->getLine());
 }
 
-std::string make_coroutines(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters,
-                            std::vector<MeetingPoint>& points, ThreadCode& thread) {
-  order_meetings(*kernel);
+std::string make_coroutines(llvm::Module& module, llvm::Function* kernel,
+                            std::span<const support::Parameter> parameters, std::vector<CooperativeCall>& points,
+                            ThreadCoroutine& thread) {
   CoroutineMaker maker(module, kernel, points, thread.places);
   if (std::string wrong = maker.make(); !wrong.empty()) return wrong;
   constexpr unsigned kThreads = 5;
@@ -152,14 +158,14 @@ std::string make_coroutines(llvm::Module& module, llvm::Function* kernel, std::s
   constexpr unsigned kFrames = 7;
   constexpr unsigned kMemory = 8;
   llvm::Type* pointer = llvm::PointerType::get(module.getContext(), 0);
-  ThreadsBuilder threads(module, parameters, {pointer, pointer, pointer, pointer}, kMemory);
+  WorkgroupBuilder threads(module, parameters, {pointer, pointer, pointer, pointer}, kMemory);
   llvm::IRBuilder<>& b = threads.b();
   llvm::Function* run = threads.run();
   threads.loops(
       [&](const Three& position) {
         llvm::SmallVector<llvm::Value*> values = threads.arguments(kernel, position);
         llvm::Value* index = threads.index();
-        llvm::Value* simdgroup = b.CreateZExt(b.CreateUDiv(index, b.getInt32(engine::kLanes)), b.getInt64Ty());
+        llvm::Value* simdgroup = b.CreateZExt(b.CreateUDiv(index, b.getInt32(abi::kLanes)), b.getInt64Ty());
         values.push_back(b.CreateInBoundsGEP(b.getInt8Ty(), run->getArg(kSimdgroups),
                                              b.CreateMul(simdgroup, b.getInt64(sizeof(Simdgroup)))));
         values.push_back(index);
@@ -176,4 +182,4 @@ std::string make_coroutines(llvm::Module& module, llvm::Function* kernel, std::s
   return "";
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::workgroup

@@ -1,32 +1,33 @@
-// The scheduler lets the earliest meeting go first, so that lanes that diverged come together again (scheduler.h). This
-// makes "earliest" mean it: a block that can lead to another lies before it, a loop's blocks lie before those behind
-// the loop, and the lanes of a simdgroup begin a loop's next round together.
+// The scheduler lets the earliest cooperative call go first, so that lanes that diverged come together again
+// (scheduler.h). This makes "earliest" mean it: a block that can lead to another lies before it, a loop's blocks lie
+// before those behind the loop, and the lanes of a simdgroup begin a loop's next round together.
+#include "metal/lower/workgroup/reconvergence_order.h"
+
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
-#include "metal/lower/bodies.h"
-#include "metal/lower/dispatch.h"
-#include "metal/lower/rounds.h"
+#include "metal/lower/builtins/builtin_lowering.h"
+#include "metal/lower/workgroup/canonical_latches.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::workgroup {
 namespace {
 
 // At what its simdgroup does together. Barriers of the threadgroup open only when nobody can move otherwise.
-bool meets(const llvm::BasicBlock& block) {
+bool cooperative(const llvm::BasicBlock& block) {
   return llvm::any_of(block, [](const llvm::Instruction& instruction) {
-    const llvm::CallInst* call = meeting(instruction);
-    return call != nullptr && !is_threadgroup_barrier(call->getCalledFunction()->getName());
+    const llvm::CallInst* call = builtins::cooperative_call(instruction);
+    return call != nullptr && !builtins::is_threadgroup_barrier(call->getCalledFunction()->getName());
   });
 }
 
-// Whether some lanes can begin the next round while others still wait at a meeting of this one.
+// Whether some lanes can begin the next iteration while others still wait at a cooperative call of this one.
 bool can_run_ahead(const llvm::Loop& loop, const llvm::DominatorTree& tree) {
   llvm::SmallVector<llvm::BasicBlock*> latches;
   loop.getLoopLatches(latches);
   for (const llvm::BasicBlock* block : loop.blocks()) {
-    if (!meets(*block)) continue;
+    if (!cooperative(*block)) continue;
     for (const llvm::BasicBlock* latch : latches) {
       if (!tree.dominates(block, latch)) return true;
     }
@@ -36,7 +37,7 @@ bool can_run_ahead(const llvm::Loop& loop, const llvm::DominatorTree& tree) {
 
 void meet_after_each_round(llvm::Function& function) {
   llvm::Module& module = *function.getParent();
-  join_rounds(function, can_run_ahead, [&](llvm::BasicBlock& round) {
+  canonicalize_latches(function, can_run_ahead, [&](llvm::BasicBlock& round) {
     llvm::IRBuilder<> b(round.getTerminator());
     const auto barrier =
         module.getOrInsertFunction("air.simdgroup.barrier", b.getVoidTy(), b.getInt32Ty(), b.getInt32Ty());
@@ -77,9 +78,9 @@ class Placer {
 
 }  // namespace
 
-void order_meetings(llvm::Function& kernel) {
+void order_for_reconvergence(llvm::Function& kernel) {
   meet_after_each_round(kernel);
   Placer(kernel).run();
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::workgroup

@@ -1,12 +1,15 @@
-// Threads that never meet run one after the other, in a loop that LLVM may vectorise: their accesses are marked as
-// independent, which they are on the GPU.
+// Threads that do nothing together run one after the other, in a loop that LLVM may vectorise: their accesses are
+// marked as independent, which they are on the GPU.
+#include "metal/lower/workgroup/work_item_loop.h"
+
 #include <llvm/IR/InstIterator.h>
 
-#include "metal/lower/bodies.h"
-#include "metal/lower/dispatch.h"
-#include "metal/lower/threads.h"
+#include "metal/lower/builtins/builtin_lowering.h"
+#include "metal/lower/support/kernel_parameter.h"
+#include "metal/lower/workgroup/cooperative_ops.h"
+#include "metal/lower/workgroup/workgroup_frame.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::workgroup {
 namespace {
 
 llvm::MDNode* mark_independent(llvm::Function& kernel) {
@@ -27,7 +30,7 @@ llvm::MDNode* mark_independent(llvm::Function& kernel) {
 
 }  // namespace
 
-void mark_unchanging(llvm::Function& kernel, std::span<const Parameter> parameters) {
+void mark_invariant_loads(llvm::Function& kernel, std::span<const support::Parameter> parameters) {
   llvm::SmallVector<llvm::Value*> work;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].unchanging) work.push_back(kernel.getArg(static_cast<unsigned>(i)));
@@ -42,20 +45,11 @@ void mark_unchanging(llvm::Function& kernel, std::span<const Parameter> paramete
   }
 }
 
-MeetingKinds meetings_of(const llvm::Module& module) {
-  MeetingKinds meetings;
-  for (const llvm::Function& function : module) {
-    if (!function.isDeclaration() || function.use_empty() || !is_cooperative(function.getName())) continue;
-    (is_threadgroup_barrier(function.getName()) ? meetings.barriers : meetings.exchanges) = true;
-  }
-  return meetings;
-}
-
-void make_thread_loop(llvm::Module& module, llvm::Function* kernel, std::span<const Parameter> parameters) {
+void make_work_item_loop(llvm::Module& module, llvm::Function* kernel, std::span<const support::Parameter> parameters) {
   constexpr unsigned kMemory = 5;
-  mark_unchanging(*kernel, parameters);
+  mark_invariant_loads(*kernel, parameters);
   llvm::MDNode* parallel = mark_independent(*kernel);
-  ThreadsBuilder threads(module, parameters, {llvm::PointerType::get(module.getContext(), 0)}, kMemory);
+  WorkgroupBuilder threads(module, parameters, {llvm::PointerType::get(module.getContext(), 0)}, kMemory);
   threads.loops([&](const Three& position) { threads.b().CreateCall(kernel, threads.arguments(kernel, position)); },
                 parallel);
   kernel->setLinkage(llvm::GlobalValue::InternalLinkage);
@@ -63,4 +57,4 @@ void make_thread_loop(llvm::Module& module, llvm::Function* kernel, std::span<co
   kernel->addFnAttr(llvm::Attribute::AlwaysInline);
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::workgroup

@@ -1,10 +1,10 @@
-#include "metal/lower/threads.h"
+#include "metal/lower/workgroup/workgroup_frame.h"
 
 #include <llvm/IR/Intrinsics.h>
 
-#include "metal/lower/counted_loop.h"
+#include "metal/lower/support/counted_loop.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::workgroup {
 namespace {
 
 constexpr unsigned kGrid = 0;
@@ -13,8 +13,8 @@ constexpr unsigned kGroups = 2;
 
 }  // namespace
 
-ThreadsBuilder::ThreadsBuilder(llvm::Module& module, std::span<const Parameter> parameters,
-                               llvm::ArrayRef<llvm::Type*> more, unsigned memory)
+WorkgroupBuilder::WorkgroupBuilder(llvm::Module& module, std::span<const support::Parameter> parameters,
+                                   llvm::ArrayRef<llvm::Type*> more, unsigned memory)
     : module_(module), parameters_(parameters), b_(module.getContext()) {
   llvm::SmallVector<llvm::Type*> types = {b_.getPtrTy(), b_.getPtrTy(), b_.getInt32Ty(), b_.getInt32Ty(),
                                           b_.getInt32Ty()};
@@ -25,12 +25,13 @@ ThreadsBuilder::ThreadsBuilder(llvm::Module& module, std::span<const Parameter> 
   begin(memory);
 }
 
-ThreadsBuilder::ThreadsBuilder(llvm::Function* function, std::span<const Parameter> parameters, unsigned memory)
+WorkgroupBuilder::WorkgroupBuilder(llvm::Function* function, std::span<const support::Parameter> parameters,
+                                   unsigned memory)
     : module_(*function->getParent()), parameters_(parameters), b_(function->getContext()), run_(function) {
   begin(memory);
 }
 
-void ThreadsBuilder::begin(unsigned memory) {
+void WorkgroupBuilder::begin(unsigned memory) {
   bindings_ = run_->getArg(0);
   geometry_ = run_->getArg(1);
   memory_ = run_->getArg(memory);
@@ -43,10 +44,10 @@ void ThreadsBuilder::begin(unsigned memory) {
     first_[i] = b_.CreateMul(group_[i], full_[i], "", /*HasNUW=*/true);
     size_[i] = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, full_[i], b_.CreateSub(grid_[i], first_[i], "", true));
   }
-  for (const Parameter& parameter : parameters_) {
+  for (const support::Parameter& parameter : parameters_) {
     llvm::Value* pointer = nullptr;
-    if (parameter.role == Role::kBuffer) pointer = bound(parameter.binding);
-    if (parameter.role == Role::kThreadgroupBuffer) {
+    if (parameter.role == support::Role::kBuffer) pointer = bound(parameter.binding);
+    if (parameter.role == support::Role::kThreadgroupBuffer) {
       pointer =
           b_.CreateInBoundsGEP(b_.getInt8Ty(), memory_, b_.CreatePtrToInt(bound(parameter.binding), b_.getInt64Ty()));
     }
@@ -54,21 +55,21 @@ void ThreadsBuilder::begin(unsigned memory) {
   }
 }
 
-llvm::Value* ThreadsBuilder::geometry_field(unsigned field, unsigned axis) {
+llvm::Value* WorkgroupBuilder::geometry_field(unsigned field, unsigned axis) {
   auto* load =
       b_.CreateLoad(b_.getInt32Ty(), b_.CreateConstInBoundsGEP1_32(b_.getInt32Ty(), geometry_, field * 3 + axis));
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(module_.getContext(), {}));
   return load;
 }
 
-llvm::Value* ThreadsBuilder::bound(unsigned binding) {
+llvm::Value* WorkgroupBuilder::bound(unsigned binding) {
   auto* load = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_32(b_.getPtrTy(), bindings_, binding));
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(module_.getContext(), {}));
   return load;
 }
 
 // uint, uint2, uint3 and their ushort forms.
-llvm::Value* ThreadsBuilder::shaped(llvm::Type* type, const Three& values) {
+llvm::Value* WorkgroupBuilder::shaped(llvm::Type* type, const Three& values) {
   llvm::Type* scalar = type->getScalarType();
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   if (vector == nullptr) return b_.CreateZExtOrTrunc(values[0], scalar);
@@ -80,68 +81,68 @@ llvm::Value* ThreadsBuilder::shaped(llvm::Type* type, const Three& values) {
 }
 
 // How many parts of `width` threads a threadgroup of that size has; the last may be smaller.
-llvm::Value* ThreadsBuilder::parts(const Three& size, unsigned width) {
+llvm::Value* WorkgroupBuilder::parts(const Three& size, unsigned width) {
   llvm::Value* threads = b_.CreateMul(size[0], b_.CreateMul(size[1], size[2]));
   return b_.CreateUDiv(b_.CreateAdd(threads, b_.getInt32(width - 1)), b_.getInt32(width));
 }
 
-llvm::Value* ThreadsBuilder::value_of(const Parameter& parameter, llvm::Type* type, const Place& place) {
+llvm::Value* WorkgroupBuilder::value_of(const support::Parameter& parameter, llvm::Type* type, const Place& place) {
   llvm::Value* one = b_.getInt32(1);
   auto number = [&](llvm::Value* value) { return shaped(type, {value, one, one}); };
   switch (parameter.role) {
-    case Role::kBuffer:
-    case Role::kThreadgroupBuffer:
+    case support::Role::kBuffer:
+    case support::Role::kThreadgroupBuffer:
       return nullptr;
-    case Role::kPositionInGrid:
+    case support::Role::kPositionInGrid:
       return shaped(type, place.position);
-    case Role::kPositionInThreadgroup:
+    case support::Role::kPositionInThreadgroup:
       return shaped(type, place.within);
-    case Role::kThreadgroupPosition:
+    case support::Role::kThreadgroupPosition:
       return shaped(type, group_);
-    case Role::kThreadgroupsPerGrid:
+    case support::Role::kThreadgroupsPerGrid:
       return shaped(type, groups_);
-    case Role::kThreadsPerGrid:
+    case support::Role::kThreadsPerGrid:
       return shaped(type, grid_);
-    case Role::kThreadsPerThreadgroup:
+    case support::Role::kThreadsPerThreadgroup:
       return shaped(type, size_);
-    case Role::kFullThreadsPerThreadgroup:
+    case support::Role::kFullThreadsPerThreadgroup:
       return shaped(type, full_);
-    case Role::kIndexInThreadgroup:
+    case support::Role::kIndexInThreadgroup:
       return number(place.index);
-    case Role::kIndexInSimdgroup:
+    case support::Role::kIndexInSimdgroup:
       return number(place.lane);
-    case Role::kSimdgroupIndex:
+    case support::Role::kSimdgroupIndex:
       return number(place.simdgroup);
-    case Role::kIndexInQuadgroup:
+    case support::Role::kIndexInQuadgroup:
       return number(b_.CreateAnd(place.lane, 3));
-    case Role::kQuadgroupIndex:
+    case support::Role::kQuadgroupIndex:
       return number(b_.CreateLShr(place.index, 2));
-    case Role::kThreadsPerSimdgroup:
-      return number(b_.getInt32(engine::kLanes));
-    case Role::kSimdgroupsPerThreadgroup:
-      return number(parts(size_, engine::kLanes));
-    case Role::kQuadgroupsPerThreadgroup:
+    case support::Role::kThreadsPerSimdgroup:
+      return number(b_.getInt32(abi::kLanes));
+    case support::Role::kSimdgroupsPerThreadgroup:
+      return number(parts(size_, abi::kLanes));
+    case support::Role::kQuadgroupsPerThreadgroup:
       return number(parts(size_, 4));
-    case Role::kFullSimdgroupsPerThreadgroup:
-      return number(parts(full_, engine::kLanes));
-    case Role::kFullQuadgroupsPerThreadgroup:
+    case support::Role::kFullSimdgroupsPerThreadgroup:
+      return number(parts(full_, abi::kLanes));
+    case support::Role::kFullQuadgroupsPerThreadgroup:
       return number(parts(full_, 4));
   }
   return nullptr;
 }
 
-llvm::SmallVector<llvm::Value*> ThreadsBuilder::arguments(llvm::Function* kernel, const Three& position) {
+llvm::SmallVector<llvm::Value*> WorkgroupBuilder::arguments(llvm::Function* kernel, const Three& position) {
   Place place;
   place.position = position;
   for (unsigned i = 0; i < 3; ++i) place.within[i] = b_.CreateSub(position[i], first_[i], "", true);
   const Three& at = place.within;
   place.index = b_.CreateAdd(at[0], b_.CreateMul(size_[0], b_.CreateAdd(at[1], b_.CreateMul(size_[1], at[2]))));
-  place.simdgroup = b_.CreateUDiv(place.index, b_.getInt32(engine::kLanes));
-  place.lane = b_.CreateAnd(place.index, engine::kLanes - 1);
+  place.simdgroup = b_.CreateUDiv(place.index, b_.getInt32(abi::kLanes));
+  place.lane = b_.CreateAnd(place.index, abi::kLanes - 1);
   return arguments(kernel, place);
 }
 
-llvm::SmallVector<llvm::Value*> ThreadsBuilder::arguments(llvm::Function* kernel, const Place& place) {
+llvm::SmallVector<llvm::Value*> WorkgroupBuilder::arguments(llvm::Function* kernel, const Place& place) {
   index_ = place.index;
   llvm::SmallVector<llvm::Value*> values;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -158,21 +159,21 @@ llvm::SmallVector<llvm::Value*> ThreadsBuilder::arguments(llvm::Function* kernel
   return values;
 }
 
-void ThreadsBuilder::rows(llvm::function_ref<void(const Three& first, llvm::Value* last)> body) {
+void WorkgroupBuilder::rows(llvm::function_ref<void(const Three& first, llvm::Value* last)> body) {
   const auto last = [&](unsigned i) { return b_.CreateAdd(first_[i], size_[i], "", true); };
   llvm::Value* one = b_.getInt32(1);
-  counted_loop(b_, first_[2], last(2), one, [&](llvm::Value* z) {
-    counted_loop(b_, first_[1], last(1), one, [&](llvm::Value* y) { body({first_[0], y, z}, last(0)); });
+  support::counted_loop(b_, first_[2], last(2), one, [&](llvm::Value* z) {
+    support::counted_loop(b_, first_[1], last(1), one, [&](llvm::Value* y) { body({first_[0], y, z}, last(0)); });
   });
   b_.CreateRetVoid();
 }
 
-void ThreadsBuilder::loops(llvm::function_ref<void(const Three& position)> body, llvm::MDNode* parallel) {
+void WorkgroupBuilder::loops(llvm::function_ref<void(const Three& position)> body, llvm::MDNode* parallel) {
   rows([&](const Three& first, llvm::Value* last) {
-    llvm::BranchInst* round =
-        counted_loop(b_, first[0], last, b_.getInt32(1), [&](llvm::Value* x) { body({x, first[1], first[2]}); });
+    llvm::BranchInst* round = support::counted_loop(b_, first[0], last, b_.getInt32(1),
+                                                    [&](llvm::Value* x) { body({x, first[1], first[2]}); });
     if (parallel != nullptr) round->setMetadata(llvm::LLVMContext::MD_loop, parallel);
   });
 }
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::workgroup

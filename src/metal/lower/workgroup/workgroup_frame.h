@@ -1,4 +1,4 @@
-// What both routes of dispatch.h share: the frame of "run", its loops over threads, and what a thread is given.
+// What work_item_loop.h and coroutines.h share: the frame of "run", its loops over threads, and what a thread is given.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -7,9 +7,9 @@
 #include <array>
 #include <span>
 
-#include "metal/lower/dispatch.h"
+#include "metal/lower/support/kernel_parameter.h"
 
-namespace anymps::metal::lower {
+namespace anymps::metal::lower::workgroup {
 
 using Three = std::array<llvm::Value*, 3>;
 
@@ -22,15 +22,15 @@ struct Place {
   llvm::Value* lane = nullptr;       // in its simdgroup
 };
 
-class ThreadsBuilder {
+class WorkgroupBuilder {
  public:
   // Makes "run" with the common parameters and `more` of them, and stands in its first block. `memory` is the index of
   // the parameter that is the threadgroup's memory.
-  ThreadsBuilder(llvm::Module& module, std::span<const Parameter> parameters, llvm::ArrayRef<llvm::Type*> more,
-                 unsigned memory);
+  WorkgroupBuilder(llvm::Module& module, std::span<const support::Parameter> parameters,
+                   llvm::ArrayRef<llvm::Type*> more, unsigned memory);
 
   // The same in a function that is there already and begins with the common parameters.
-  ThreadsBuilder(llvm::Function* function, std::span<const Parameter> parameters, unsigned memory);
+  WorkgroupBuilder(llvm::Function* function, std::span<const support::Parameter> parameters, unsigned memory);
 
   llvm::IRBuilder<>& b() { return b_; }
   llvm::Function* run() { return run_; }
@@ -57,11 +57,11 @@ class ThreadsBuilder {
   llvm::Value* bound(unsigned binding);
   llvm::Value* shaped(llvm::Type* type, const Three& values);
   llvm::Value* parts(const Three& size, unsigned width);
-  llvm::Value* value_of(const Parameter& parameter, llvm::Type* type, const Place& place);
+  llvm::Value* value_of(const support::Parameter& parameter, llvm::Type* type, const Place& place);
   void begin(unsigned memory);
 
   llvm::Module& module_;
-  std::span<const Parameter> parameters_;
+  std::span<const support::Parameter> parameters_;
   llvm::IRBuilder<> b_;
   llvm::Function* run_;
   llvm::Value* bindings_;
@@ -77,4 +77,4 @@ class ThreadsBuilder {
   llvm::Value* index_ = nullptr;
 };
 
-}  // namespace anymps::metal::lower
+}  // namespace anymps::metal::lower::workgroup

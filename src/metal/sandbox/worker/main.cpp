@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-#include "metal/sandbox/worker.h"
+#include "metal/sandbox/worker/worker.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "metal/sandbox/worker.h"
+#include "metal/sandbox/worker/worker.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -13,13 +13,13 @@
 #include <optional>
 #include <thread>
 
-#include "metal/engine/choice.h"
-#include "metal/engine/compiler.h"
-#include "metal/engine/confined_engine.h"
+#include "metal/pipeline/kernel_error.h"
 #include "metal/sandbox/frames.h"
 #include "metal/sandbox/messages.h"
+#include "metal/select/confined_engine.h"
+#include "metal/select/engine_selection.h"
 
-namespace anymps::metal::sandbox {
+namespace anymps::metal::sandbox::worker {
 namespace {
 
 // Its own, beside the buffers that are shared.
@@ -64,7 +64,7 @@ class SharedMemory {
       if (bytes_ != 0) ::munmap(base_, bytes_);
       bytes_ = 0;
       void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, kMemory, 0);
-      if (mapped == MAP_FAILED) throw engine::KernelError("the sandbox cannot map its buffers");
+      if (mapped == MAP_FAILED) throw pipeline::KernelError("the sandbox cannot map its buffers");
       base_ = static_cast<std::byte*>(mapped);
       bytes_ = bytes;
     }
@@ -93,10 +93,10 @@ class Worker {
 
  private:
   void make(const MakeRequest& make, Answer& answer) {
-    FunctionEntry function;
+    library::FunctionEntry function;
     function.name = make.name;
     function.bitcode = std::as_bytes(std::span(make.bitcode.data(), make.bitcode.size()));
-    std::shared_ptr<Pipeline> pipeline = engine_named(make.engine)(function, make.constants);
+    std::shared_ptr<pipeline::Pipeline> pipeline = select::engine_named(make.engine)(function, make.constants);
     answer.pipeline = next_++;
     answer.route = pipeline->route();
     answer.signature = pipeline->signature();
@@ -104,7 +104,7 @@ class Worker {
   }
 
   void launch(const LaunchRequest& request, Answer& answer) {
-    Launch launch;
+    pipeline::Launch launch;
     std::byte* memory = memory_.of_size(request.memory_bytes);
     for (const SharedBuffer& buffer : request.buffers) {
       launch.buffers[buffer.binding] = memory + buffer.offset;
@@ -117,7 +117,7 @@ class Worker {
     pipelines_.at(request.pipeline)->launch(launch, request.threads, request.group);
   }
 
-  std::map<std::uint64_t, std::shared_ptr<Pipeline>> pipelines_;
+  std::map<std::uint64_t, std::shared_ptr<pipeline::Pipeline>> pipelines_;
   std::uint64_t next_ = 0;
   SharedMemory memory_;
 };
@@ -130,15 +130,15 @@ void bound_memory() {
 }
 
 }  // namespace
-}  // namespace anymps::metal::sandbox
+}  // namespace anymps::metal::sandbox::worker
 
 int anymps_metal_sandbox() {
   namespace sandbox = anymps::metal::sandbox;
   try {
-    sandbox::bound_memory();
-    anymps::metal::engine::confine_engine();
-    sandbox::Requests requests;
-    sandbox::Worker worker;
+    sandbox::worker::bound_memory();
+    anymps::metal::select::confine_engine();
+    sandbox::worker::Requests requests;
+    sandbox::worker::Worker worker;
     sandbox::send_frame(sandbox::kSocket, sandbox::pack(sandbox::Answer{}), sandbox::SendBy::kWrite);
     for (;;) {
       const auto request = sandbox::unpack_request(requests.next());

@@ -1,8 +1,8 @@
-#include "lab/runbook/decide.h"
+#include "lab/runbook/decide/decide.h"
 
 #include <gtest/gtest.h>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::decide {
 namespace {
 
 using nlohmann::json;
@@ -22,7 +22,7 @@ std::string outcome_of(const Measured& measured, const DecideSettings& settings 
 }
 
 TEST(Decide, StaysOnMpsWhereAllIsWell) {
-  EXPECT_EQ(decide(healthy(), {}).verdict, Verdict::kGood);
+  EXPECT_EQ(decide(healthy(), {}).verdict, document::Verdict::kGood);
   EXPECT_EQ(outcome_of(healthy()), "mps");
 }
 
@@ -42,7 +42,7 @@ TEST(Decide, GrowingMemoryAsksForARemoteMachine) {
   Measured measured = healthy();
   measured.memory_rise = 0.27;
   EXPECT_EQ(outcome_of(measured), "remote");
-  EXPECT_EQ(decide(measured, {}).verdict, Verdict::kBad);
+  EXPECT_EQ(decide(measured, {}).verdict, document::Verdict::kBad);
 }
 
 TEST(Decide, MemoryThatGoesUpAndDownDoesNot) {
@@ -119,9 +119,9 @@ TEST(Decide, AllSixSymptomsAreShown) {
   EXPECT_EQ(applies, (std::vector<bool>{true, false, true, false, false, true}));
 }
 
-LoggedRun profile(std::int64_t id, const char* started, double step,
-                  std::vector<std::pair<std::string, double>> operators) {
-  LoggedRun run;
+logbook::LoggedRun profile(std::int64_t id, const char* started, double step,
+                           std::vector<std::pair<std::string, double>> operators) {
+  logbook::LoggedRun run;
   run.id = id;
   run.started = started;
   auto rows = json::array();
@@ -146,4 +146,4 @@ TEST(Decide, TheStopRuleEndsTheTuning) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::decide

@@ -1,13 +1,13 @@
-#include "lab/runbook/doctor_gates.h"
+#include "lab/runbook/doctor/gates.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "lab/gibibyte.h"
-#include "lab/runbook/doctor.h"
+#include "lab/runbook/doctor/doctor.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::doctor {
 namespace {
 
 using nlohmann::json;
@@ -20,7 +20,7 @@ DoctorFacts good_mac() {
   facts.machine = {"macOS 15.5", "Darwin 24.5.0", "arm64", "Apple M2", 8, 8, 16 * kGiB, std::nullopt};
   facts.power = {true, false, 1.0};
   facts.thermal = {std::nullopt, 1.0, ""};
-  facts.swap = SwapState{0, 0};
+  facts.swap = host::SwapState{0, 0};
   facts.load = 0.5;
   facts.memory_free = 12 * kGiB;
   facts.descriptors = 10240;
@@ -240,9 +240,9 @@ TEST(DoctorGates, LimitsOfTheSystem) {
   EXPECT_EQ(state_of(facts, "memory"), GateState::kYellow);
   facts.memory_free = kGiB / 2;
   EXPECT_EQ(state_of(facts, "memory"), GateState::kRed);
-  facts.swap = SwapState{8 * kGiB, 2 * kGiB};
+  facts.swap = host::SwapState{8 * kGiB, 2 * kGiB};
   EXPECT_EQ(state_of(facts, "swap"), GateState::kYellow);
-  facts.swap = SwapState{16 * kGiB, 12 * kGiB};
+  facts.swap = host::SwapState{16 * kGiB, 12 * kGiB};
   EXPECT_EQ(state_of(facts, "swap"), GateState::kRed);
   facts.swap.reset();
   EXPECT_EQ(state_of(facts, "swap"), GateState::kGreen);
@@ -299,18 +299,18 @@ TEST(DoctorGates, APythonThatCrashesIsRed) {
   DoctorFacts facts = good_mac();
   facts.python = {{"error", "python ended with status 132 and no answer"}};
   EXPECT_EQ(state_of(facts, "python"), GateState::kRed);
-  EXPECT_EQ(doctor_verdict(doctor_document(facts, false)), Verdict::kBad);
+  EXPECT_EQ(doctor_verdict(doctor_document(facts, false)), document::Verdict::kBad);
 }
 
 TEST(Doctor, RedIsBadAndYellowWhereItIsStrict) {
-  EXPECT_EQ(doctor_verdict(doctor_document(good_mac(), true)), Verdict::kGood);
+  EXPECT_EQ(doctor_verdict(doctor_document(good_mac(), true)), document::Verdict::kGood);
   DoctorFacts facts = good_mac();
   facts.power.on_mains = false;
-  EXPECT_EQ(doctor_verdict(doctor_document(facts, false)), Verdict::kGood);
-  EXPECT_EQ(doctor_verdict(doctor_document(facts, true)), Verdict::kBad);
+  EXPECT_EQ(doctor_verdict(doctor_document(facts, false)), document::Verdict::kGood);
+  EXPECT_EQ(doctor_verdict(doctor_document(facts, true)), document::Verdict::kBad);
   facts.memory_free = 0;
-  EXPECT_EQ(doctor_verdict(doctor_document(facts, false)), Verdict::kBad);
+  EXPECT_EQ(doctor_verdict(doctor_document(facts, false)), document::Verdict::kBad);
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::doctor

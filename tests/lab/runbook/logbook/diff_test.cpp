@@ -1,16 +1,16 @@
-#include "lab/runbook/log_diff.h"
+#include "lab/runbook/logbook/diff.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "lab/base/text_wrap.h"
 #include "lab/has_text.h"
-#include "lab/runbook/log_export.h"
-#include "lab/runbook/log_fields.h"
-#include "lab/runbook/log_screen.h"
-#include "lab/text_wrap.h"
+#include "lab/runbook/logbook/export.h"
+#include "lab/runbook/logbook/fields.h"
+#include "lab/runbook/logbook/screen.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::logbook {
 namespace {
 
 using nlohmann::json;
@@ -122,15 +122,15 @@ TEST(LogDiff, TheScreenHasWhatPeopleCompareInUnits) {
   // What was set comes before what was so at the moment.
   EXPECT_LT(screen.find("settings.a"), screen.find("memory free"));
   for (std::size_t begin = 0; begin < screen.size(); begin = screen.find('\n', begin) + 1) {
-    EXPECT_LE(length_of(std::string_view(screen).substr(begin, screen.find('\n', begin) - begin)), 60U) << screen;
+    EXPECT_LE(base::length_of(std::string_view(screen).substr(begin, screen.find('\n', begin) - begin)), 60U) << screen;
   }
 }
 
 TEST(TextWrap, NamesAreCutInTheMiddle) {
-  EXPECT_EQ(keep_ends("short", 8), "short");
-  EXPECT_EQ(keep_ends("samples_per_second", 9), "samp…cond");
-  EXPECT_EQ(keep_ends("größenordnung", 7), "grö…ung");
-  EXPECT_EQ(length_of(keep_ends("samples_per_second", 10)), 10U);
+  EXPECT_EQ(base::keep_ends("short", 8), "short");
+  EXPECT_EQ(base::keep_ends("samples_per_second", 9), "samp…cond");
+  EXPECT_EQ(base::keep_ends("größenordnung", 7), "grö…ung");
+  EXPECT_EQ(base::length_of(base::keep_ends("samples_per_second", 10)), 10U);
 }
 
 TEST(LogDiff, WhatHasNoBoundIsSaidToHaveNone) {
@@ -214,4 +214,4 @@ TEST(LogFields, EachHasAPlaceOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::logbook

@@ -1,4 +1,4 @@
-#include "lab/runbook/logbook.h"
+#include "lab/runbook/logbook/logbook.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -10,10 +10,10 @@
 #include <functional>
 #include <stdexcept>
 
-#include "lab/runbook/finished_run.h"
+#include "lab/runbook/logbook/finished_run.h"
 #include "lab/runbook/test_folder.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::logbook {
 namespace {
 
 using nlohmann::json;
@@ -39,14 +39,14 @@ TEST(Logbook, ARunIsFoundAgainAsItWasPut) {
     logbook.put_sample(run, {{"load", 1.5}});
     logbook.put_facts(run, {{"torch", "2.13"}, {"batch", 8}});
     logbook.put_facts(run, {{"batch", 16}});
-    logbook.finish(run, Verdict::kBad, {{"answer", 42}});
+    logbook.finish(run, document::Verdict::kBad, {{"answer", 42}});
   }
   Logbook again(path);
   const auto found = again.run(run);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->verb, "sweep");
   EXPECT_EQ(found->state, RunState::kDone);
-  EXPECT_EQ(found->verdict, Verdict::kBad);
+  EXPECT_EQ(found->verdict, document::Verdict::kBad);
   EXPECT_EQ(found->command, (std::vector<std::string>{"python", "train.py", "ü \"quoted\""}));
   EXPECT_EQ(found->facts, (json{{"torch", "2.13"}, {"batch", 16}}));
   EXPECT_EQ(found->document, (json{{"answer", 42}}));
@@ -97,7 +97,7 @@ TEST(Logbook, AnUnfinishedRunIsFoundAgain) {
   EXPECT_EQ(logbook.run(run)->state, RunState::kInterrupted);
   EXPECT_EQ(logbook.unfinished("sweep", "key"), run);
   logbook.take_over(run);
-  logbook.finish(run, Verdict::kGood, {});
+  logbook.finish(run, document::Verdict::kGood, {});
   EXPECT_EQ(logbook.unfinished("sweep", "key"), std::nullopt);
 }
 
@@ -171,7 +171,7 @@ TEST(Logbook, TwoWritersAtOnceLoseNothing) {
     for (int j = 0; j < kRuns; ++j) {
       const std::int64_t run = logbook.begin("sweep", std::to_string(::getpid()), {});
       logbook.put_facts(run, {{"number", j}});
-      logbook.finish(run, Verdict::kGood, {});
+      logbook.finish(run, document::Verdict::kGood, {});
     }
   }));
   Logbook logbook(path);
@@ -219,4 +219,4 @@ TEST(Logbook, ATransactionThatIsNotCommittedIsUndone) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::logbook

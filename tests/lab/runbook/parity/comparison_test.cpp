@@ -1,4 +1,4 @@
-#include "lab/runbook/parity_comparison.h"
+#include "lab/runbook/parity/comparison.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "lab/runbook/parity_runs.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::parity {
 namespace {
 
 using nlohmann::json;
@@ -143,4 +143,4 @@ TEST_F(ParityComparison, FindsMissingSteps) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::parity

@@ -1,4 +1,4 @@
-#include "lab/runbook/parity_table.h"
+#include "lab/runbook/parity/reviewed_table.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "lab/runbook/test_folder.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::parity {
 namespace {
 
 using nlohmann::json;
@@ -79,4 +79,4 @@ TEST_F(Reviewed, FileThatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::parity

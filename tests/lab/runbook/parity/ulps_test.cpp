@@ -1,4 +1,4 @@
-#include "lab/runbook/ulps.h"
+#include "lab/runbook/parity/ulps.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::parity {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -103,4 +103,4 @@ TEST(Ulps, KnowsWhatItCannotCompare) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::parity

@@ -1,4 +1,4 @@
-#include "lab/runbook/parity_values.h"
+#include "lab/runbook/parity/values.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "lab/runbook/test_folder.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::parity {
 namespace {
 
 using nlohmann::json;
@@ -17,7 +17,7 @@ using nlohmann::json;
 class KeptValues : public ::testing::Test {
  protected:
   KeptValues() {
-    RecordedProcess process;
+    trial::RecordedProcess process;
     process.is_main = true;
     process.begin = {{"simulated", true}};
     process.facts = {{"device", "mps"}};
@@ -32,9 +32,9 @@ class KeptValues : public ::testing::Test {
                       {1, std::numeric_limits<double>::quiet_NaN(), "float32"},
                       {2, -std::numeric_limits<double>::infinity(), "float32"}};
     process.modules = {{{"name", "a"}, {"kind", "Linear"}}};
-    trial_.outcome = Outcome::kRan;
+    trial_.outcome = trial::Outcome::kRan;
     trial_.recording.processes.push_back(process);
-    trial_.folder = std::make_shared<RunFolder>(RunFolder::temporary());
+    trial_.folder = std::make_shared<host::RunFolder>(host::RunFolder::temporary());
     std::ofstream(trial_.folder->path() / "output.txt") << "accuracy 0.5\n";
   }
 
@@ -46,7 +46,7 @@ class KeptValues : public ::testing::Test {
   }
 
   TestFolder folder_;
-  Trial trial_;
+  trial::Trial trial_;
 };
 
 TEST_F(KeptValues, ComeBack) {
@@ -92,7 +92,7 @@ TEST_F(KeptValues, ThatAreGoneAreMissed) {
 }
 
 TEST_F(KeptValues, OfACrashAreItsLastLines) {
-  trial_.outcome = Outcome::kCrashed;
+  trial_.outcome = trial::Outcome::kCrashed;
   trial_.why = "ValueError: no";
   trial_.output = "Traceback\nValueError: no\n";
   trial_.recording.processes.clear();
@@ -104,4 +104,4 @@ TEST_F(KeptValues, OfACrashAreItsLastLines) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::parity

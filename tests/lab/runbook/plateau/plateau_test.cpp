@@ -1,17 +1,17 @@
-#include "lab/runbook/plateau.h"
+#include "lab/runbook/plateau/plateau.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <vector>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::plateau {
 namespace {
 
-std::vector<RecordedEpoch> epochs_of(const std::vector<std::uint64_t>& bytes) {
-  std::vector<RecordedEpoch> epochs;
+std::vector<trial::RecordedEpoch> epochs_of(const std::vector<std::uint64_t>& bytes) {
+  std::vector<trial::RecordedEpoch> epochs;
   for (const std::uint64_t value : bytes) {
-    RecordedEpoch epoch;
+    trial::RecordedEpoch epoch;
     epoch.index = epochs.size();
     epoch.flushed_bytes = value;
     epoch.resident_bytes = value + 1000;
@@ -34,26 +34,26 @@ TEST(Plateau, TheSlopeHasItsConfidence) {
 
 TEST(Plateau, TwentySixPercentIsTooMuch) {
   const auto level = judge_plateau(epochs_of({100, 100, 101, 100, 100}), 5, 0.26);
-  EXPECT_EQ(level.verdict, Verdict::kGood);
+  EXPECT_EQ(level.verdict, document::Verdict::kGood);
   const auto rising = judge_plateau(epochs_of({100, 110, 120, 127}), 4, 0.26);
-  EXPECT_EQ(rising.verdict, Verdict::kBad);
+  EXPECT_EQ(rising.verdict, document::Verdict::kBad);
   EXPECT_NEAR(rising.rise_share, 0.27, 1e-9);
-  EXPECT_EQ(judge_plateau(epochs_of({100, 110, 120, 125}), 4, 0.26).verdict, Verdict::kGood);
+  EXPECT_EQ(judge_plateau(epochs_of({100, 110, 120, 125}), 4, 0.26).verdict, document::Verdict::kGood);
 }
 
 // As torch.mps.current_allocated_memory went for a small network, in KiB.
 TEST(Plateau, UpAndDownIsNoGrowth) {
   const auto plateau = judge_plateau(epochs_of({1054, 1335, 2414, 1391, 2471, 1447, 2471, 1447, 2471, 1447}), 10, 0.26);
   EXPECT_GT(plateau.rise_share, 0.26);
-  EXPECT_EQ(plateau.verdict, Verdict::kGood);
+  EXPECT_EQ(plateau.verdict, document::Verdict::kGood);
   ASSERT_EQ(plateau.notes.size(), 1U);
 }
 
 TEST(Plateau, AScriptThatEndsEarlyIsJudgedByItsPace) {
   const auto short_run = judge_plateau(epochs_of({100, 104, 108, 112}), 10, 0.26);
   EXPECT_NEAR(short_run.rise_share, 0.36, 1e-9);
-  EXPECT_EQ(short_run.verdict, Verdict::kBad);
-  EXPECT_EQ(judge_plateau(epochs_of({100, 200}), 10, 0.26).verdict, Verdict::kUnknown);
+  EXPECT_EQ(short_run.verdict, document::Verdict::kBad);
+  EXPECT_EQ(judge_plateau(epochs_of({100, 200}), 10, 0.26).verdict, document::Verdict::kUnknown);
 }
 
 TEST(Plateau, WithoutADeviceTheResidentSetIsTaken) {
@@ -75,4 +75,4 @@ TEST(Plateau, NamesTheLinesThatGrowInEveryEpoch) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::plateau

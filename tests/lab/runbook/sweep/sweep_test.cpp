@@ -1,48 +1,14 @@
-#include "lab/runbook/sweep.h"
+#include "lab/runbook/sweep/sweep.h"
 
 #include <gtest/gtest.h>
 
-#include <vector>
+#include "lab/runbook/sweep/swept_program.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::sweep {
 namespace {
 
-constexpr std::uint64_t kMega = 1 << 20;
-
-// A program whose memory is a line and whose throughput saturates at a batch of 16.
-class Program {
- public:
-  explicit Program(std::uint64_t limit) : limit_(limit) {}
-
-  SweepPoint operator()(std::uint64_t batch, std::uint64_t steps) {
-    calls.emplace_back(batch, steps);
-    SweepPoint point;
-    point.batch = batch;
-    point.peak_bytes = 10 * kMega + batch * kMega;
-    point.limit_bytes = limit_;
-    point.outcome = limit_ > 0 && point.peak_bytes > limit_ ? "out of memory" : "ran";
-    if (fails_for_long && steps > 20 && batch > 8) point.outcome = "crashed";
-    point.samples_per_second =
-        100.0 * static_cast<double>(std::min<std::uint64_t>(batch, 16)) + 0.01 * static_cast<double>(batch);
-    point.step_seconds = 0.01 * static_cast<double>(batch);
-    point.steady_steps = steps;
-    point.resident_bytes = point.peak_bytes + 100 * kMega;
-    return point;
-  }
-
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> calls;
-  bool fails_for_long = false;
-
- private:
-  std::uint64_t limit_;
-};
-
-SweepSeries swept(Program& program, const SweepSettings& settings = {}, const SweepBounds& bounds = {}) {
-  return run_sweep(settings, bounds, std::ref(program));
-}
-
 TEST(Sweep, FindsTheKneeAndTheEdge) {
-  Program program(110 * kMega);  // batch 100 is the largest
+  SweptProgram program(110 * kMega);  // batch 100 is the largest
   const SweepSeries series = swept(program);
   EXPECT_EQ(series.knee["batch"], 16);
   EXPECT_EQ(series.edge["largest_good"], 100);
@@ -52,7 +18,7 @@ TEST(Sweep, FindsTheKneeAndTheEdge) {
 }
 
 TEST(Sweep, RecommendsOnlyWhatRanAgainForLonger) {
-  Program program(110 * kMega);
+  SweptProgram program(110 * kMega);
   program.fails_for_long = true;
   const SweepSeries series = swept(program);
   EXPECT_EQ(series.recommended["batch"], 8);
@@ -61,7 +27,7 @@ TEST(Sweep, RecommendsOnlyWhatRanAgainForLonger) {
 }
 
 TEST(Sweep, LeavesAMargin) {
-  Program program(24 * kMega);  // batch 14 is the largest, and 10 leaves 15% free
+  SweptProgram program(24 * kMega);  // batch 14 is the largest, and 10 leaves 15% free
   SweepSettings settings;
   settings.knee = 1;
   const SweepSeries series = swept(program, settings);
@@ -70,7 +36,7 @@ TEST(Sweep, LeavesAMargin) {
 }
 
 TEST(Sweep, ExtrapolatesBeyondThisMachine) {
-  Program program(1010 * kMega);  // batch 1000, which this machine has not the memory for
+  SweptProgram program(1010 * kMega);  // batch 1000, which this machine has not the memory for
   SweepBounds bounds;
   bounds.free_bytes = 300 * kMega;
   const SweepSeries series = swept(program, {}, bounds);
@@ -81,7 +47,7 @@ TEST(Sweep, ExtrapolatesBeyondThisMachine) {
 }
 
 TEST(Sweep, AMacSwapsBeforePyTorchRefuses) {
-  Program program(1010 * kMega);
+  SweptProgram program(1010 * kMega);
   SweepSettings settings;
   settings.to = 64;
   SweepBounds bounds;
@@ -91,7 +57,7 @@ TEST(Sweep, AMacSwapsBeforePyTorchRefuses) {
 }
 
 TEST(Sweep, WhatWouldSwapIsBeyondTheEdge) {
-  Program program(1010 * kMega);
+  SweptProgram program(1010 * kMega);
   SweepBounds bounds;
   bounds.swaps_at = 210 * kMega;
   const SweepSeries series = swept(program, {}, bounds);
@@ -101,7 +67,7 @@ TEST(Sweep, WhatWouldSwapIsBeyondTheEdge) {
 }
 
 TEST(Sweep, GoesUpToTheEdgeWhereTwiceAsMuchIsTooMuchForThisMachine) {
-  Program program(1010 * kMega);
+  SweptProgram program(1010 * kMega);
   SweepBounds bounds;
   bounds.swaps_at = 210 * kMega;
   bounds.free_bytes = 400 * kMega;  // enough for the edge, and not for a batch of 256
@@ -112,7 +78,7 @@ TEST(Sweep, GoesUpToTheEdgeWhereTwiceAsMuchIsTooMuchForThisMachine) {
 }
 
 TEST(Sweep, NothingIsRecommendedWhereNothingRuns) {
-  Program program(kMega);
+  SweptProgram program(kMega);
   const SweepSeries series = swept(program);
   EXPECT_EQ(series.points.size(), 1U);
   EXPECT_TRUE(series.knee.is_null());
@@ -120,10 +86,10 @@ TEST(Sweep, NothingIsRecommendedWhereNothingRuns) {
 }
 
 TEST(Sweep, APointComesBackFromItsJson) {
-  Program program(110 * kMega);
+  SweptProgram program(110 * kMega);
   const SweepPoint point = program(7, 20);
   EXPECT_EQ(to_json(sweep_point_from(to_json(point))), to_json(point));
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::sweep

@@ -1,4 +1,4 @@
-#include "lab/runbook/circumstances.h"
+#include "lab/runbook/trial/circumstances.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -6,12 +6,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lab/runbook/data_checksum.h"
-#include "lab/runbook/git_state.h"
-#include "lab/runbook/round_trip.h"
+#include "lab/host/git_state.h"
+#include "lab/host/round_trip.h"
 #include "lab/runbook/test_folder.h"
+#include "lab/runbook/trial/data_checksum.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 namespace {
 
 TEST(Circumstances, AllFieldsAreThereWhateverTheSystemTells) {
@@ -51,19 +51,19 @@ TEST(DataChecksum, NamesSizesAndContentsCount) {
 }
 
 TEST(GitState, CommitAndChanges) {
-  EXPECT_EQ(git_state_in("# branch.oid abc\n# branch.head main\n").commit, "abc");
-  EXPECT_FALSE(git_state_in("# branch.oid abc\n# branch.head main\n").dirty);
-  EXPECT_TRUE(git_state_in("# branch.oid abc\n1 .M N... 100644 100644 100644 a b src/x\n").dirty);
-  EXPECT_EQ(git_state_in("# branch.oid (initial)\n# branch.head main\n").commit, "");
+  EXPECT_EQ(host::git_state_in("# branch.oid abc\n# branch.head main\n").commit, "abc");
+  EXPECT_FALSE(host::git_state_in("# branch.oid abc\n# branch.head main\n").dirty);
+  EXPECT_TRUE(host::git_state_in("# branch.oid abc\n1 .M N... 100644 100644 100644 a b src/x\n").dirty);
+  EXPECT_EQ(host::git_state_in("# branch.oid (initial)\n# branch.head main\n").commit, "");
 }
 
 TEST(RoundTrip, Targets) {
-  EXPECT_EQ(HostAndPort::parse("store").port, "22");
-  EXPECT_EQ(HostAndPort::parse("me@store:443").host, "store");
-  EXPECT_EQ(HostAndPort::parse("me@store:443").port, "443");
-  EXPECT_EQ(HostAndPort::parse("[fe80::1]:80").host, "fe80::1");
-  EXPECT_EQ(HostAndPort::parse("[fe80::1]:80").port, "80");
-  EXPECT_EQ(HostAndPort::parse("fe80::1").host, "fe80::1");
+  EXPECT_EQ(host::HostAndPort::parse("store").port, "22");
+  EXPECT_EQ(host::HostAndPort::parse("me@store:443").host, "store");
+  EXPECT_EQ(host::HostAndPort::parse("me@store:443").port, "443");
+  EXPECT_EQ(host::HostAndPort::parse("[fe80::1]:80").host, "fe80::1");
+  EXPECT_EQ(host::HostAndPort::parse("[fe80::1]:80").port, "80");
+  EXPECT_EQ(host::HostAndPort::parse("fe80::1").host, "fe80::1");
 }
 
 TEST(RoundTrip, AHostThatListensHasATimeAndOneThatDoesNotAReason) {
@@ -75,15 +75,15 @@ TEST(RoundTrip, AHostThatListensHasATimeAndOneThatDoesNotAReason) {
   ASSERT_EQ(::listen(listener, 8), 0);
   socklen_t size = sizeof address;
   ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  const HostAndPort target{"127.0.0.1", std::to_string(ntohs(address.sin_port))};
-  const RoundTrip there = round_trip(target);
+  const host::HostAndPort target{"127.0.0.1", std::to_string(ntohs(address.sin_port))};
+  const host::RoundTrip there = host::round_trip(target);
   EXPECT_TRUE(there.seconds);
   EXPECT_EQ(there.error, "");
   ::close(listener);
-  const RoundTrip gone = round_trip(target);
+  const host::RoundTrip gone = host::round_trip(target);
   EXPECT_FALSE(gone.seconds);
   EXPECT_NE(gone.error, "");
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

@@ -1,4 +1,4 @@
-#include "lab/runbook/device_switch.h"
+#include "lab/runbook/trial/device_switch.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "lab/runbook/test_folder.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 namespace {
 
 TEST(DeviceSwitch, IsWhatTheUserNames) {
@@ -31,4 +31,4 @@ TEST(DeviceSwitch, TakesTheUsualOptionForModules) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

@@ -1,11 +1,11 @@
-#include "lab/runbook/printed_metric.h"
+#include "lab/runbook/trial/printed_metric.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <sstream>
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 namespace {
 
 std::optional<double> metric_in(const std::string& printed, const std::string& name = "accuracy") {
@@ -35,4 +35,4 @@ TEST(PrintedMetric, IsNoPartOfALongerName) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

@@ -1,4 +1,4 @@
-#include "lab/runbook/recording.h"
+#include "lab/runbook/trial/recording.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "lab/runbook/test_folder.h"
 
-namespace anymps::lab {
+namespace anymps::lab::runbook::trial {
 namespace {
 
 std::string complaint_about(const std::filesystem::path& folder) {
@@ -45,4 +45,4 @@ TEST(Recording, AFileThatCannotBeReadIsTold) {
 }
 
 }  // namespace
-}  // namespace anymps::lab
+}  // namespace anymps::lab::runbook::trial

@@ -1,0 +1,12 @@
+// The section of `anymps doctor` in the report.
+#pragma once
+
+#include <string>
+
+#include "lab/runbook/section/parts.h"
+
+namespace anymps::lab::runbook::doctor {
+
+std::string doctor_section(const section::ReportRuns& runs);
+
+}  // namespace anymps::lab::runbook::doctor

@@ -1,0 +1,13 @@
+// The document of `anymps plateau` for people.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "lab/base/terminal.h"
+
+namespace anymps::lab::runbook::plateau {
+
+std::string plateau_screen(const nlohmann::json& document, const base::Terminal& terminal);
+
+}  // namespace anymps::lab::runbook::plateau

@@ -1,0 +1,12 @@
+// The section of `anymps plateau` in the report.
+#pragma once
+
+#include <string>
+
+#include "lab/runbook/section/parts.h"
+
+namespace anymps::lab::runbook::plateau {
+
+std::string plateau_section(const section::ReportRuns& runs);
+
+}  // namespace anymps::lab::runbook::plateau

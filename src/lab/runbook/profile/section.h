@@ -1,0 +1,12 @@
+// The section of `anymps profile` in the report.
+#pragma once
+
+#include <string>
+
+#include "lab/runbook/section/parts.h"
+
+namespace anymps::lab::runbook::profile {
+
+std::string profile_section(const section::ReportRuns& runs);
+
+}  // namespace anymps::lab::runbook::profile
