@@ -13,18 +13,19 @@
 
 #include "fuzz/scratch_file.h"
 #include "lab/base/json_text.h"
-#include "lab/runbook/logbook/diff.h"
-#include "lab/runbook/logbook/export.h"
-#include "lab/runbook/logbook/figures.h"
+#include "lab/runbook/log/diff.h"
+#include "lab/runbook/log/export.h"
+#include "lab/runbook/log/screen.h"
+#include "lab/runbook/log/show.h"
 #include "lab/runbook/logbook/finished_run.h"
 #include "lab/runbook/logbook/logbook.h"
-#include "lab/runbook/logbook/screen.h"
 #include "lab/runbook/logbook/sqlite.h"
 #include "lab/runbook/report/report.h"
 
 namespace {
 
 using namespace anymps;
+using namespace anymps::lab::runbook;
 using nlohmann::json;
 
 constexpr std::size_t kTexts = 7;
@@ -39,8 +40,8 @@ std::array<std::string_view, kTexts> texts_in(std::string_view input) {
   return texts;
 }
 
-void put(lab::Database& database, const std::array<std::string_view, kTexts>& texts) {
-  const lab::Transaction undone(database);
+void put(logbook::Database& database, const std::array<std::string_view, kTexts>& texts) {
+  const logbook::Transaction undone(database);
   database.prepare("UPDATE runs SET verb = ?, state = ?, command = ?, facts = ?, document = ? WHERE id = 2")
       .bind(texts[0])
       .bind(texts[1])
@@ -53,46 +54,47 @@ void put(lab::Database& database, const std::array<std::string_view, kTexts>& te
   database.execute("COMMIT");
 }
 
-void look_at(lab::Logbook& logbook) {
-  const lab::Terminal terminal;
-  const lab::RunWithSamples before{*logbook.run(1), logbook.samples(1)};
-  const lab::RunWithSamples one{*logbook.run(2), logbook.samples(2)};
-  logbook.parts(2);
-  const std::vector<lab::RunWithSamples> runs = {before, one};
-  lab::json_pages(lab::log_to_json(runs));
-  lab::log_to_csv(runs);
-  lab::log_to_markdown(runs);
-  lab::log_to_paragraph(one);
-  lab::run_figures(one.run);
-  lab::log_diff_screen(lab::log_diff(before, one), terminal);
-  lab::log_diff_screen(lab::log_diff(one, before), terminal);
-  lab::log_list_screen({{"runs", json::array({lab::to_json(one.run)})}, {"logbook", "x"}}, terminal);
-  std::vector<lab::FinishedRun> finished;
-  for (const lab::LoggedRun& run : logbook.runs()) {
-    if (run.state == lab::RunState::kDone) finished.push_back(lab::finished(run));
+void look_at(logbook::Logbook& book) {
+  const lab::base::Terminal terminal;
+  const log::RunWithSamples before{*book.run(1), book.samples(1)};
+  const log::RunWithSamples one{*book.run(2), book.samples(2)};
+  const std::vector<log::RunWithSamples> runs = {before, one};
+  lab::base::json_pages(log::log_to_json(runs));
+  log::log_to_csv(runs);
+  log::log_to_markdown(runs);
+  log::log_to_paragraph(one);
+  log::log_show_screen(log::show_run(book, one), terminal);
+  log::log_diff_screen(log::log_diff(before, one), terminal);
+  log::log_diff_screen(log::log_diff(one, before), terminal);
+  log::ListDocument listed;
+  listed.runs = {one.run};
+  log::log_list_screen(listed, terminal);
+  std::vector<logbook::FinishedRun> finished;
+  for (const logbook::LoggedRun& run : book.runs()) {
+    if (run.state == logbook::RunState::kDone) finished.push_back(logbook::finished(run));
   }
-  const std::vector<lab::FinishedRun> chosen = lab::choose_runs(finished, false);
-  if (!chosen.empty()) lab::make_report(chosen, finished);
+  const std::vector<logbook::FinishedRun> chosen = report::choose_runs(finished, false);
+  if (!chosen.empty()) report::make_report(chosen, finished);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const fuzz::ScratchFile file("logbook.sqlite");
-  static lab::Logbook logbook = [] {
-    lab::Logbook made(file.path());
+  static logbook::Logbook book = [] {
+    logbook::Logbook made(file.path());
     for (int run = 1; run <= 2; ++run) {
       made.begin("sweep", "key", {"python", "train.py"});
       made.put_part(run, "a part", json::object());
       made.put_sample(run, json::object());
-      made.finish(run, lab::Verdict::kGood, {{"verb", "sweep"}, {"series", json::array()}});
+      made.finish(run, document::Verdict::kGood, {{"verb", "sweep"}, {"series", json::array()}});
     }
     return made;
   }();
-  static lab::Database database(file.path());
+  static logbook::Database database(file.path());
   put(database, texts_in({reinterpret_cast<const char*>(data), size}));
   try {
-    look_at(logbook);
+    look_at(book);
   } catch (const std::runtime_error&) {
     return 0;  // in words, as main() prints them
   }

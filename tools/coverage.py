@@ -21,7 +21,7 @@ DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "coverage"
 
 
 def device_check(function, inherits: str | None = None) -> str:
-    """Who says no to a tensor of the CPU among the arguments, which decides the text (see src/backend/dispatch/coverage.h)."""
+    """Who refuses a tensor of the CPU among the arguments: that decides the text (backend/dispatch/coverage.h)."""
     iterated = function.device_check is DeviceCheckType.NoCheck or inherits == "TensorIteratorBase"
     return "iterator" if iterated else "placeholder"
 

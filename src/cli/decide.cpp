@@ -1,18 +1,20 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/options/runbook_options.h"
 #include "cli/options/trial_options.h"
 #include "cli/verbs.h"
 #include "lab/host/python.h"
 #include "lab/runbook/decide/measure.h"
-#include "lab/runbook/decide/screen.h"
+#include "lab/runbook/decide/stop_rule.h"
+#include "lab/runbook/logbook/logbook.h"
 
 namespace anymps::cli {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::int64_t kProfilesSearched = 200;
 
@@ -24,10 +26,10 @@ struct DecideOptions {
   bool stop_rule = false;
 };
 
-json rejected_hypotheses(lab::runbook::logbook::Logbook& logbook) {
-  auto rows = json::array();
+std::vector<lab::runbook::decide::RejectedHypothesis> rejected_hypotheses(lab::runbook::logbook::Logbook& logbook) {
+  std::vector<lab::runbook::decide::RejectedHypothesis> rows;
   for (const lab::runbook::logbook::LoggedNote& note : logbook.notes("rejected")) {
-    rows.push_back({{"text", note.text}, {"why", note.why}, {"at", note.at}});
+    rows.push_back({.text = note.text, .why = note.why, .at = note.at});
   }
   return rows;
 }
@@ -43,23 +45,30 @@ std::vector<lab::runbook::logbook::LoggedRun> profiles_of(lab::runbook::logbook:
   return profiles;
 }
 
+lab::runbook::decide::Decision decision_of(const std::optional<lab::runbook::decide::StopRule>& rule,
+                                           std::size_t profiles) {
+  using lab::runbook::decide::Choice;
+  if (rule) {
+    return {.outcome = Choice::kStopTuning,
+            .why = rule->why,
+            .options = {"rewrite those layers", "run them on the CPU deliberately", "another framework (MLX)",
+                        "hardware whose contract you trust"}};
+  }
+  return {.outcome = Choice::kGoOn,
+          .why = profiles < 2 ? "the logbook has fewer than two profiles of this command"
+                              : "no two profiles, a week apart, disagree by the same three operators",
+          .options = {}};
+}
+
 int only_stop_rule(const DecideOptions& options, lab::runbook::trial::Session& session) {
   const std::vector<lab::runbook::logbook::LoggedRun> profiles = profiles_of(session.logbook(), session.command());
-  const json rule = lab::runbook::decide::stop_rule(profiles, options.run.thresholds);
-  const bool ends = rule.is_object();
-  json document = {{"stop_rule", rule}, {"rejected", rejected_hypotheses(session.logbook())}};
-  document["decision"] = {
-      {"outcome", ends ? "stop tuning, change the contract" : "go on"},
-      {"why", ends                  ? rule.value("why", "")
-              : profiles.size() < 2 ? "the logbook has fewer than two profiles of this command"
-                                    : "no two profiles, a week apart, disagree by the same three operators"},
-      {"options", ends ? json({"rewrite those layers", "run them on the CPU deliberately", "another framework (MLX)",
-                               "hardware whose contract you trust"})
-                       : json::array()}};
-  return options::conclude(
-      options.session,
-      session.finish(ends ? lab::runbook::document::Verdict::kBad : lab::runbook::document::Verdict::kGood, document),
-      lab::runbook::decide::decide_screen);
+  const auto rule = lab::runbook::decide::stop_rule(profiles, options.run.thresholds);
+  lab::runbook::decide::DecideDocument document;
+  document.decision = decision_of(rule, profiles.size());
+  document.stop = {.rule = rule};
+  document.rejected = rejected_hypotheses(session.logbook());
+  const auto verdict = rule ? lab::runbook::document::Verdict::kBad : lab::runbook::document::Verdict::kGood;
+  return options::conclude(options.session, session.finish(verdict, lab::runbook::document::to_json(document)));
 }
 
 int decide(DecideOptions options, const std::vector<std::string>& command) {
@@ -75,10 +84,10 @@ int decide(DecideOptions options, const std::vector<std::string>& command) {
                                         {"mlx", run.mlx},
                                         {"stop_rule", options.stop_rule}});
   if (options.stop_rule) return only_stop_rule(options, session);
-  lab::runbook::decide::Decision decision = lab::runbook::decide::run_decide(session, settings, run);
-  decision.document["rejected"] = rejected_hypotheses(session.logbook());
-  return options::conclude(options.session, session.finish(decision.verdict, decision.document),
-                           lab::runbook::decide::decide_screen);
+  lab::runbook::decide::DecideResult result = lab::runbook::decide::run_decide(session, settings, run);
+  result.document.rejected = rejected_hypotheses(session.logbook());
+  return options::conclude(options.session,
+                           session.finish(result.verdict, lab::runbook::document::to_json(result.document)));
 }
 
 }  // namespace

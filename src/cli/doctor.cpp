@@ -11,7 +11,6 @@
 #include "cli/options/runbook_options.h"
 #include "cli/verbs.h"
 #include "lab/host/python.h"
-#include "lab/runbook/doctor/screen.h"
 
 namespace anymps::cli {
 namespace {
@@ -25,7 +24,7 @@ struct DoctorOptions {
 // The words of the command that start Python: its script, where it has one, is not run.
 std::vector<std::string> interpreter_in(const std::vector<std::string>& command) {
   if (command.empty()) return {lab::host::find_python()};
-  const std::vector<std::string> words = lab::host::with_python(command);
+  std::vector<std::string> words = lab::host::with_python(command);
   const auto python = std::ranges::find_if(words, [](const std::string& word) {
     const std::string name = std::filesystem::path(word).filename().string();
     return name.starts_with("python") || name.starts_with("pypy");
@@ -50,9 +49,9 @@ int doctor(const DoctorOptions& options, const std::vector<std::string>& command
   lab::runbook::doctor::DoctorFacts facts = lab::runbook::doctor::DoctorFacts::gather(python);
   if (chosen->mac) facts.mac = chosen->mac->name;
   session.put_facts(lab::runbook::doctor::logged_facts(facts));
-  const nlohmann::json judged = lab::runbook::doctor::doctor_document(facts, options.strict);
-  return options::conclude(options.session, session.finish(lab::runbook::doctor::doctor_verdict(judged), judged),
-                           lab::runbook::doctor::doctor_screen);
+  const lab::runbook::doctor::DoctorDocument judged = lab::runbook::doctor::doctor_document(facts, options.strict);
+  return options::conclude(options.session, session.finish(lab::runbook::doctor::doctor_verdict(judged),
+                                                           lab::runbook::document::to_json(judged)));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -9,16 +8,13 @@
 #include "gpu/support/byte_size.h"
 #include "lab/base/log.h"
 #include "lab/host/python.h"
-#include "lab/runbook/handoff/environment_difference.h"
+#include "lab/runbook/document/described.h"
 #include "lab/runbook/handoff/pack.h"
-#include "lab/runbook/handoff/screen.h"
 #include "lab/runbook/handoff/smoke.h"
 #include "lab/runbook/handoff/verify.h"
 
 namespace anymps::cli {
 namespace {
-
-using nlohmann::json;
 
 struct Pack {
   lab::runbook::trial::SessionOptions session;
@@ -33,9 +29,10 @@ int pack(const Pack& options, const std::vector<std::string>& command) {
     return options::kUsageError;
   }
   lab::runbook::trial::Session session("handoff pack", options.session, words, {{"bundle", options.pack.bundle}});
-  json document = lab::runbook::handoff::pack_handoff(options.pack, options.session, session);
-  return options::conclude(options.session, session.finish(lab::runbook::document::Verdict::kGood, std::move(document)),
-                           lab::runbook::handoff::pack_screen);
+  const lab::runbook::handoff::PackDocument document =
+      lab::runbook::handoff::pack_handoff(options.pack, options.session, session);
+  return options::conclude(options.session, session.finish(lab::runbook::document::Verdict::kGood,
+                                                           lab::runbook::document::to_json(document)));
 }
 
 struct Verify {
@@ -43,14 +40,6 @@ struct Verify {
   lab::runbook::handoff::VerifyOptions verify;
   std::string most;
 };
-
-std::vector<std::string> golden_words(const lab::runbook::handoff::Bundle& bundle) {
-  std::vector<std::string> words;
-  for (const json& word : bundle.manifest["golden"].value("given", json::array())) {
-    if (word.is_string()) words.push_back(word.get<std::string>());
-  }
-  return words;
-}
 
 int verify_bundle(Verify options) {
   if (!options.most.empty()) {
@@ -65,15 +54,12 @@ int verify_bundle(Verify options) {
   // A bundle that cannot be used leaves nothing anywhere, not even in the logbook.
   const lab::runbook::handoff::Bundle bundle =
       lab::runbook::handoff::opened_bundle(options.verify.bundle, options.verify.sha256, options.verify.limits);
-  lab::runbook::trial::Session session("handoff verify", options.session, golden_words(bundle),
+  lab::runbook::trial::Session session("handoff verify", options.session, bundle.manifest.golden.given,
                                        {{"bundle", bundle.sha256}});
-  json document = lab::runbook::handoff::verify_handoff(bundle, options.verify, session.progress());
-  const bool bad = lab::runbook::handoff::has_red(document["differences"]);
-  return options::conclude(
-      options.session,
-      session.finish(bad ? lab::runbook::document::Verdict::kBad : lab::runbook::document::Verdict::kGood,
-                     std::move(document)),
-      lab::runbook::handoff::verify_screen);
+  const lab::runbook::handoff::VerifyResult result =
+      lab::runbook::handoff::verify_handoff(bundle, options.verify, session.progress());
+  return options::conclude(options.session,
+                           session.finish(result.verdict, lab::runbook::document::to_json(result.document)));
 }
 
 void add_pack(CLI::App& handoff, options::Action& chosen) {
@@ -122,7 +108,7 @@ int smoke(Smoke options) {
   const lab::runbook::handoff::Bundle bundle =
       lab::runbook::handoff::opened_bundle(options.smoke.bundle, options.sha256, {});
   const lab::runbook::handoff::SmokeOptions& chosen = options.smoke;
-  lab::runbook::trial::Session session("handoff smoke", options.session, golden_words(bundle),
+  lab::runbook::trial::Session session("handoff smoke", options.session, bundle.manifest.golden.given,
                                        {{"bundle", bundle.sha256},
                                         {"host", chosen.host},
                                         {"python", chosen.python},
@@ -133,10 +119,9 @@ int smoke(Smoke options) {
                                         {"epochs", chosen.epochs},
                                         {"epoch_steps", chosen.epoch_steps},
                                         {"threshold", chosen.threshold}});
-  json document = lab::runbook::handoff::smoke_handoff(bundle, chosen, session);
-  const lab::runbook::document::Verdict verdict = lab::runbook::handoff::smoke_verdict(document);
-  return options::conclude(options.session, session.finish(verdict, std::move(document)),
-                           lab::runbook::handoff::smoke_screen);
+  const lab::runbook::handoff::SmokeResult result = lab::runbook::handoff::smoke_handoff(bundle, chosen, session);
+  return options::conclude(options.session,
+                           session.finish(result.verdict, lab::runbook::document::to_json(result.document)));
 }
 
 void add_smoke(CLI::App& handoff, options::Action& chosen) {

@@ -9,16 +9,18 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "cli/options/runbook_options.h"
 #include "cli/verbs.h"
 #include "gpu/support/whole_number.h"
 #include "lab/base/json_text.h"
 #include "lab/base/safe_text.h"
-#include "lab/runbook/logbook/diff.h"
-#include "lab/runbook/logbook/export.h"
-#include "lab/runbook/logbook/figures.h"
-#include "lab/runbook/logbook/screen.h"
+#include "lab/runbook/document/described.h"
+#include "lab/runbook/log/diff.h"
+#include "lab/runbook/log/export.h"
+#include "lab/runbook/log/screen.h"
+#include "lab/runbook/log/show.h"
 
 namespace anymps::cli {
 namespace {
@@ -42,7 +44,7 @@ lab::runbook::logbook::Logbook open(const LogOptions& options) {
 }
 
 // By its number, or the latest one.
-lab::runbook::logbook::RunWithSamples logged_run(lab::runbook::logbook::Logbook& logbook, const std::string& name) {
+lab::runbook::log::RunWithSamples logged_run(lab::runbook::logbook::Logbook& logbook, const std::string& name) {
   std::optional<lab::runbook::logbook::LoggedRun> run;
   if (name == "last") {
     if (auto latest = logbook.runs({}, 1); !latest.empty()) run = std::move(latest.front());
@@ -56,59 +58,33 @@ lab::runbook::logbook::RunWithSamples logged_run(lab::runbook::logbook::Logbook&
   return {std::move(*run), logbook.samples(id)};
 }
 
-// With what all documents have. Nothing here is a verdict: the status is good.
-json completed(const lab::runbook::logbook::Logbook& logbook, json document) {
-  document["version"] = 1;
-  document["verb"] = "log";
-  document["status"] = 0;
-  document["logbook"] = logbook.path().string();
-  return document;
-}
-
-json note_json(const lab::runbook::logbook::LoggedNote& note) {
-  return {{"id", note.id},     {"at", note.at},     {"run", note.run},
-          {"kind", note.kind}, {"text", note.text}, {"why", note.why}};
+template <typename Document>
+int conclude(const LogOptions& options, const lab::runbook::logbook::Logbook& logbook, Document document,
+             std::string (*screen)(const Document& document, const lab::base::Terminal& terminal)) {
+  document.head.logbook = logbook.path().string();
+  return options::conclude(
+      options.session, lab::runbook::document::to_json(document),
+      [&](const json&, const lab::base::Terminal& terminal) { return screen(document, terminal); });
 }
 
 int list_runs(const LogOptions& options) {
   lab::runbook::logbook::Logbook logbook = open(options);
-  auto runs = json::array();
-  for (const lab::runbook::logbook::LoggedRun& run : logbook.runs(options.verb, options.limit))
-    runs.push_back(lab::runbook::logbook::to_json(run));
-  return options::conclude(options.session, completed(logbook, {{"runs", std::move(runs)}}),
-                           lab::runbook::logbook::log_list_screen);
+  lab::runbook::log::ListDocument document;
+  document.runs = logbook.runs(options.verb, options.limit);
+  return conclude(options, logbook, std::move(document), lab::runbook::log::log_list_screen);
 }
 
 int show(const LogOptions& options) {
   lab::runbook::logbook::Logbook logbook = open(options);
-  const lab::runbook::logbook::RunWithSamples one = logged_run(logbook, options.runs.front());
-  auto parts = json::array();
-  for (const auto& [name, result] : logbook.parts(one.run.id)) parts.push_back(name);
-  auto notes = json::array();
-  for (const lab::runbook::logbook::LoggedNote& note : logbook.notes()) {
-    if (note.run == one.run.id) notes.push_back(note_json(note));
-  }
-  auto figures = json::array();
-  for (const lab::runbook::logbook::RunFigure& figure : lab::runbook::logbook::run_figures(one.run)) {
-    figures.push_back({{"name", figure.name},
-                       {"at", figure.at},
-                       {"kind", lab::runbook::logbook::kind_text(figure.kind)},
-                       {"value", figure.value}});
-  }
-  return options::conclude(options.session,
-                           completed(logbook, {{"run", lab::runbook::logbook::log_to_json({one}).front()},
-                                               {"figures", std::move(figures)},
-                                               {"parts", std::move(parts)},
-                                               {"notes", std::move(notes)}}),
-                           lab::runbook::logbook::log_show_screen);
+  return conclude(options, logbook, lab::runbook::log::show_run(logbook, logged_run(logbook, options.runs.front())),
+                  lab::runbook::log::log_show_screen);
 }
 
 int diff(const LogOptions& options) {
   lab::runbook::logbook::Logbook logbook = open(options);
-  const lab::runbook::logbook::RunWithSamples before = logged_run(logbook, options.runs.front());
-  const lab::runbook::logbook::RunWithSamples after = logged_run(logbook, options.runs.back());
-  return options::conclude(options.session, completed(logbook, lab::runbook::logbook::log_diff(before, after)),
-                           lab::runbook::logbook::log_diff_screen);
+  const lab::runbook::log::RunWithSamples before = logged_run(logbook, options.runs.front());
+  const lab::runbook::log::RunWithSamples after = logged_run(logbook, options.runs.back());
+  return conclude(options, logbook, lab::runbook::log::log_diff(before, after), lab::runbook::log::log_diff_screen);
 }
 
 int print_table(const std::string& text) {
@@ -118,7 +94,7 @@ int print_table(const std::string& text) {
 
 int export_runs(const LogOptions& options) {
   lab::runbook::logbook::Logbook logbook = open(options);
-  std::vector<lab::runbook::logbook::RunWithSamples> runs;
+  std::vector<lab::runbook::log::RunWithSamples> runs;
   if (options.runs.empty()) {
     std::vector<lab::runbook::logbook::LoggedRun> all = logbook.runs(options.verb, -1);  // no limit
     std::ranges::reverse(all);
@@ -128,35 +104,33 @@ int export_runs(const LogOptions& options) {
     }
   }
   for (const std::string& name : options.runs) runs.push_back(logged_run(logbook, name));
-  if (options.format == "csv") return print_table(lab::runbook::logbook::log_to_csv(runs));
-  if (options.format == "markdown") return print_table(lab::runbook::logbook::log_to_markdown(runs));
-  lab::base::print_text(stdout, lab::base::json_pages(lab::runbook::logbook::log_to_json(runs)));
+  if (options.format == "csv") return print_table(lab::runbook::log::log_to_csv(runs));
+  if (options.format == "markdown") return print_table(lab::runbook::log::log_to_markdown(runs));
+  lab::base::print_text(stdout, lab::base::json_pages(lab::runbook::log::log_to_json(runs)));
   return 0;
 }
 
 int readme(const LogOptions& options) {
   lab::runbook::logbook::Logbook logbook = open(options);
-  const json document = {
-      {"paragraph", lab::runbook::logbook::log_to_paragraph(logged_run(logbook, options.runs.front()))}};
-  return options::conclude(
-      options.session, completed(logbook, document),
-      [](const json& made, const lab::base::Terminal&) { return made.at("paragraph").get<std::string>() + "\n"; });
+  lab::runbook::log::ReadmeDocument document;
+  document.paragraph = lab::runbook::log::log_to_paragraph(logged_run(logbook, options.runs.front()));
+  return conclude(options, logbook, std::move(document), lab::runbook::log::log_readme_screen);
 }
 
 int notes(const LogOptions& options) {
   lab::runbook::logbook::Logbook logbook = open(options);
-  auto all = json::array();
-  for (const lab::runbook::logbook::LoggedNote& note : logbook.notes()) all.push_back(note_json(note));
-  return options::conclude(options.session, completed(logbook, {{"notes", std::move(all)}}),
-                           lab::runbook::logbook::log_notes_screen);
+  lab::runbook::log::NotesDocument document;
+  document.notes = logbook.notes();
+  return conclude(options, logbook, std::move(document), lab::runbook::log::log_notes_screen);
 }
 
 int put_note(const LogOptions& options, const char* kind) {
   lab::runbook::logbook::Logbook logbook = open(options);
   const std::int64_t run = options.runs.empty() ? 0 : logged_run(logbook, options.runs.front()).run.id;
   logbook.put_note(run, kind, options.text, options.why);
-  const json document = {{"notes", json::array({note_json(logbook.notes().back())})}};
-  return options::conclude(options.session, completed(logbook, document), lab::runbook::logbook::log_notes_screen);
+  lab::runbook::log::NotesDocument document;
+  document.notes = {logbook.notes().back()};
+  return conclude(options, logbook, std::move(document), lab::runbook::log::log_notes_screen);
 }
 
 using Part = std::function<int(const LogOptions& options)>;

@@ -11,7 +11,6 @@
 #include "cli/options/traced_run.h"
 #include "cli/options/trial_options.h"
 #include "cli/verbs.h"
-#include "lab/runbook/parity/screen.h"
 #include "lab/runbook/trial/device_switch.h"
 
 namespace anymps::cli {
@@ -41,8 +40,7 @@ int parity(ParityArguments arguments, const std::vector<std::string>& command) {
   }
   lab::runbook::trial::Session session("parity", arguments.session, options.trial.command,
                                        lab::runbook::parity::to_json(options));
-  return options::conclude(arguments.session, lab::runbook::parity::parity(session, options),
-                           lab::runbook::parity::parity_screen);
+  return options::conclude(arguments.session, lab::runbook::parity::parity(session, options));
 }
 
 void add_options(CLI::App& verb, ParityArguments& arguments) {

@@ -10,7 +10,6 @@
 #include "cli/options/trial_options.h"
 #include "cli/verbs.h"
 #include "lab/runbook/plateau/measure.h"
-#include "lab/runbook/plateau/screen.h"
 
 namespace anymps::cli {
 namespace {
@@ -25,10 +24,10 @@ int plateau(const PlateauOptions& options, const std::vector<std::string>& comma
   const lab::runbook::trial::TrialSettings settings = options.trial.settings("plateau", command);
   lab::runbook::trial::Session session("plateau", options.session, settings.command,
                                        {{"trial", options.trial.key()}, {"plateau", options.plateau.key()}});
-  const lab::runbook::plateau::PlateauResult result =
+  const lab::runbook::plateau::PlateauDocument measured =
       lab::runbook::plateau::run_plateau(session, settings, options.plateau, 0, 1);
-  return options::conclude(options.session, session.finish(result.verdict, result.document),
-                           lab::runbook::plateau::plateau_screen);
+  return options::conclude(options.session,
+                           session.finish(measured.measured.verdict(), lab::runbook::document::to_json(measured)));
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "cli/options/runbook_options.h"
 #include "cli/options/trial_options.h"
 #include "cli/verbs.h"
-#include "lab/runbook/profile/screen.h"
 
 namespace anymps::cli {
 namespace {
@@ -37,8 +36,8 @@ int profile(ProfileOptions options, const std::vector<std::string>& command) {
                                        {{"trial", options.trial.key()}, {"profile", options.profile.key()}});
   const lab::runbook::profile::ProfileResult result =
       lab::runbook::profile::run_profile(session, settings, options.profile, 0, 1);
-  return options::conclude(options.session, session.finish(result.verdict, result.document),
-                           lab::runbook::profile::profile_screen);
+  return options::conclude(options.session,
+                           session.finish(result.verdict, lab::runbook::document::to_json(result.profile)));
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "cli/options/trial_options.h"
 #include "cli/verbs.h"
 #include "lab/runbook/sweep/measure.h"
-#include "lab/runbook/sweep/screen.h"
 
 namespace anymps::cli {
 namespace {
@@ -38,8 +37,8 @@ int run_verb(const SweepOptions& options, const std::vector<std::string>& comman
   lab::runbook::trial::Session session("sweep", options.session, settings.command, key_of(options));
   const lab::runbook::sweep::SweepResult result = lab::runbook::sweep::measure_sweep(
       session, {.trial = settings, .sweep = options.sweep, .batch = options.batch, .axes = options.axes});
-  return options::conclude(options.session, session.finish(result.verdict, result.document),
-                           lab::runbook::sweep::sweep_screen);
+  return options::conclude(options.session,
+                           session.finish(result.verdict, lab::runbook::document::to_json(result.document)));
 }
 
 }  // namespace

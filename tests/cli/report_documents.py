@@ -15,7 +15,15 @@ EVIL = "</script></svg><img src=x onerror=\"document.title='run'\"><script>docum
 def document(verb: str, verdict: str = "good", facts: dict | None = None, **fields) -> dict:
     status = {"good": 0, "bad": 1}.get(verdict, 2)
     facts = {"torch": "2.13.0", "commit": "4f2c9ab", "resolution": "224x224", "fallback": False} | (facts or {})
-    common = {"version": 1, "verb": verb, "verdict": verdict, "status": status, "command": COMMAND, "facts": facts}
+    common = {
+        "version": 1,
+        "run": 0,
+        "verb": verb,
+        "verdict": verdict,
+        "status": status,
+        "command": COMMAND,
+        "facts": facts,
+    }
     return common | {"samples": [{"at": "2026-11-17T02:20:48Z", "swap": {"total_bytes": 0, "used_bytes": 0}}]} | fields
 
 
@@ -38,7 +46,7 @@ def doctor(states: dict[str, str] | None = None) -> dict:
         }
         for name, value in gates.items()
     ]
-    return document("doctor", "good" if not states else "bad", gates=rows, command=[])
+    return document("doctor", "good" if not states else "bad", gates=rows, strict=False, command=[])
 
 
 def sweep(mac: str | None = None, room_gib: float = 10.7, largest: int = 64, **fields) -> dict:
@@ -51,6 +59,8 @@ def sweep(mac: str | None = None, room_gib: float = 10.7, largest: int = 64, **f
             {
                 "batch": batch,
                 "outcome": "ran",
+                "why": "",
+                "output": "",
                 "samples_per_second": speed,
                 "samples_low": speed * 0.95,
                 "samples_high": speed * 1.04,
@@ -58,21 +68,42 @@ def sweep(mac: str | None = None, room_gib: float = 10.7, largest: int = 64, **f
                 "first_step_seconds": 4.2 * batch / speed,
                 "steady_steps": 50,
                 "peak_bytes": int(peak),
+                "resident_bytes": int(peak) + GIB,
                 "limit_bytes": int(room_gib * GIB),
-                "watermark_share": peak / (room_gib * GIB),
-                "first_over_steady": 4.2,
+                "watermark_share": int(peak) / int(room_gib * GIB),
+                "first_over_steady": (4.2 * batch / speed) / (batch / speed),
             }
         )
         batch *= 2
-    points.append({"batch": batch, "outcome": "out of memory", "limit_bytes": int(room_gib * GIB)})
+    failed = dict.fromkeys(points[0], 0) | {
+        "batch": batch,
+        "outcome": "out of memory",
+        "limit_bytes": int(room_gib * GIB),
+    }
+    failed |= {"why": "MPS backend out of memory", "output": "", "first_over_steady": None}
+    points.append(failed)
     series = {
         "axes": {"workers": "0"},
         "points": points,
-        "knee": {"batch": 16, "why": "twice the batch gives 19% more samples a second from here"},
+        "knee": {
+            "batch": 16,
+            "samples_per_second": 224.0,
+            "why": "twice the batch gives 19% more samples a second from here",
+        },
         "edge": {"largest_good": largest, "smallest_bad": batch, "extrapolated": False, "why": "the driver refused"},
-        "recommended": {"batch": largest // 2, "margin": 0.2, "verified_steps": 200, "why": "a fifth below the edge"},
+        "recommended": {
+            "batch": largest // 2,
+            "margin": 0.2,
+            "verified_steps": 200,
+            "peak_bytes": int((0.55 + 0.135 * largest / 2) * GIB),
+            "samples_per_second": 300.0,
+            "why": "a fifth below the edge",
+        },
+        "notes": [],
     }
-    return document("sweep", argument="--batch-size", mac=mac, series=[series], notes=["One worker."]) | fields
+    buffer = int(room_gib * GIB * 0.75) if mac else None
+    known = {"argument": "--batch-size", "mac": mac, "max_buffer_bytes": buffer}
+    return document("sweep", **known, series=[series], notes=["One worker."]) | fields
 
 
 def plateau(grows: bool = False, **fields) -> dict:
@@ -100,6 +131,9 @@ def plateau(grows: bool = False, **fields) -> dict:
             slope={"bytes_per_epoch": rise, "low": rise * 0.86 - 60_000, "high": rise * 1.12 + 60_000},
             rise_share=9 * rise / (410 << 20),
             threshold=0.26,
+            grows=grows,
+            simulated=False,
+            steps=600,
             sites=sites if grows else [],
             notes=[],
         )
@@ -108,9 +142,11 @@ def plateau(grows: bool = False, **fields) -> dict:
 
 
 def parity() -> dict:
-    def row(name: str, kind: str, ulps: float, random: bool = False) -> dict:
+    def row(name: str, kind: str, ulps: int, random: bool = False) -> dict:
         sizes = {"max_ulps": ulps, "max_relative": ulps * 6e-8, "max_absolute": ulps * 1e-8, "elements": 4096}
-        return {"name": name, "kind": kind, "dtype": "float32", "random": random} | sizes
+        sizes |= {"max_element_relative": ulps * 6e-8}
+        judged = {"not_finite": 0, "limit": 1e-3, "over": False, "random": random}
+        return {"name": name, "kind": kind, "dtype": "float32"} | sizes | judged
 
     steps = [
         {
@@ -118,23 +154,36 @@ def parity() -> dict:
             "loss": 2.3 * 0.93**step * (1 + 1e-7 * 1.6**step),
             "reference_loss": 2.3 * 0.93**step,
             "relative": 1e-7 * 1.6**step,
-            "ulps": 2 * 1.6**step,
+            "ulps": int(2 * 1.6**step),
         }
         for step in range(20)
     ]
-    layers = [row("features.0", "Conv2d", 3), row("head", "Linear", 12), row("drop", "Dropout", 1e6, random=True)]
-    policy = [{"kind": "Conv2d", "weight": "float32", "output": "float16", "statistics": "", "gradient": "float32"}]
+    layers = [row("features.0", "Conv2d", 3), row("head", "Linear", 12), row("drop", "Dropout", 10**6, random=True)]
+    dtypes = {"weight": "float32", "output": "float16", "statistics": "", "gradient": "float32"}
+    comparison = {
+        "device": "mps",
+        "outcome": "ran",
+        "why": "",
+        "output": "",
+        "layers": layers,
+        "gradients": [row("head.weight", "Linear", 40)],
+        "steps": steps,
+        "drift": None,
+        "random_from": None,
+        "findings": [],
+    }
+    kernel = {"operator": "aten::gelu", "kernel": "gelu_float", "elements": 64, "max_ulps": 2, "max_relative": 1e-7}
     return document(
         "parity",
         reference="cpu",
         seed=1,
-        comparisons=[
-            {"device": "mps", "layers": layers, "gradients": [row("head.weight", "Linear", 40)], "steps": steps}
-        ],
-        dtype_policy=policy,
+        no_dropout=False,
+        findings=[],
+        comparisons=[comparison],
+        dtype_policy=[{"kind": "Conv2d", "disagree": False} | dtypes],
         metric={"name": "accuracy", "tolerance": 0.01, "values": {"cpu": 0.914, "mps": 0.912}, "within": True},
-        table={"path": "parity.json", "changed": ["head: 12 ulps, 4 before"]},
-        genuine=[{"operator": "aten::gelu", "kernel": "gelu_float", "max_ulps": 2, "max_relative": 1e-7}],
+        table={"path": "parity.json", "updated": False, "slack": 2.0, "changed": ["head: 12 ulps, 4 before"]},
+        genuine=[kernel | {"not_finite": 0}],
         notes=["On this machine mps runs the CPU's kernels."],
     )
 
@@ -161,6 +210,18 @@ def profile() -> dict:
         window={"warm_up": 10, "steps": 50},
         full={
             "step_seconds": 0.088,
+            "step_low": 0.085,
+            "step_high": 0.093,
+            "first_step_seconds": 0.6,
+            "window_seconds": 4.4,
+            "steps": 50,
+            "samples_per_step": 8.0,
+            "input_share": 0.46,
+            "peak_bytes": 2 * GIB,
+            "device": "mps",
+            "simulated": False,
+            "epoch_window": "steps 10 to 60",
+            "waits": [],
             "shares": shares,
             "first_epoch_step_seconds": 0.31,
             "steady_step_seconds": 0.087,
@@ -168,7 +229,10 @@ def profile() -> dict:
         data={
             "batch_seconds": 0.041,
             "stages": {"storage": 0.004, "decode": 0.022, "augment": 0.009, "collate": 0.005, "other": 0.001},
+            "others": [],
         },
+        modelled=None,
+        simulated=False,
         forward={"seconds": 0.019},
         operators=operators,
         waits=[{"name": "aten::item", "site": "train.py:31", "count": 50, "seconds": 0.6}],
@@ -197,9 +261,17 @@ def decide() -> dict:
             ("Multi-process oddities", "MPS multiprocess limits", "Single process or remote"),
         )
     ]
+    measured = profile()
+    common = document("profile")
     return document(
         "decide",
-        decision={"outcome": "fix the data plane first", "why": "MPS is 15% faster than the CPU, below the 22%."},
+        profile={name: value for name, value in measured.items() if name not in common},
+        simulated=False,
+        decision={
+            "outcome": "fix the data plane and the batch first",
+            "why": "MPS is 15% faster than the CPU, below the 22%.",
+            "options": ["anymps profile", "anymps sweep"],
+        },
         evidence=[{"text": "46% of a step is input", "run": 3}, {"text": "the device is busy 12% of it", "run": 3}],
         candidates=[
             {"name": "cpu", "ran": True, "step_seconds": 0.101, "simulated": False, "note": ""},
@@ -219,7 +291,10 @@ def decide() -> dict:
 
 def handoff() -> dict:
     differences = [{"kind": "package", "name": "numpy", "here": "2.1.0", "there": "1.26.4", "severity": "yellow"}]
-    return document("handoff verify", "bad", differences=differences, bundle="run.tar.zst", files=12)
+    golden = {"words": COMMAND[1:], "folder": "files", "given": COMMAND, "owner": "ada"}
+    golden |= {"date": "2026-11-16T10:00:00Z", "commit": "4f2c9ab", "modified": False}
+    bundle = {"bundle": "run.tar.zst", "sha256": "ab" * 32, "files": 12, "into": None, "golden": golden}
+    return document("handoff verify", "bad", differences=differences, notes=[], **bundle)
 
 
 def put(logbook: Path, *documents: dict, folder: str = "/home/me", state: str = "done") -> None:

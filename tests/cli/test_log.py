@@ -17,8 +17,22 @@ FACTS = {
 
 
 def sweep(samples_per_second):
-    point = {"batch": 16, "outcome": "ran", "samples_per_second": samples_per_second, "peak_bytes": 1 << 30}
-    return {"series": [{"axes": {"workers": 0}, "points": [point]}]}
+    point = {
+        "batch": 16,
+        "outcome": "ran",
+        "why": "",
+        "output": "",
+        "samples_per_second": samples_per_second,
+        "samples_low": samples_per_second,
+        "samples_high": samples_per_second,
+        "step_seconds": 16 / samples_per_second,
+        "first_step_seconds": 1.0,
+        "steady_steps": 20,
+        "peak_bytes": 1 << 30,
+        "resident_bytes": 1 << 31,
+        "limit_bytes": 0,
+    }
+    return {"series": [{"axes": {"workers": "0"}, "points": [point], "notes": []}]}
 
 
 @pytest.fixture
@@ -108,7 +122,7 @@ def test_a_run_is_shown_with_all_fields(call, logbook):
         "accumulation",
     ):
         assert f"\n  {label}" in answer.stdout
-    assert "88 samples/s at batch 16, workers 0" in answer.stdout
+    assert '88 samples/s at batch 16, workers "0"' in answer.stdout
 
 
 def test_a_difference_is_told_with_what_could_explain_it(call, logbook):

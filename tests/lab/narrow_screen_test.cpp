@@ -16,7 +16,7 @@
 #include "lab/host/env_screen.h"
 #include "lab/metallib/screen.h"
 #include "lab/runbook/doctor/screen.h"
-#include "lab/runbook/logbook/screen.h"
+#include "lab/runbook/log/screen.h"
 #include "lab/runbook/plateau/screen.h"
 #include "lab/runbook/profile/screen.h"
 #include "lab/runbook/sweep/screen.h"
@@ -56,11 +56,16 @@ TEST(NarrowScreen, Size) {
 }
 
 TEST(NarrowScreen, Log) {
-  const nlohmann::json run = {
-      {"id", 12},          {"started", "2026-11-18T05:41:02Z"},
-      {"verb", "plateau"}, {"state", "interrupted"},
-      {"verdict", "open"}, {"command", {"python", "a/rather/long/path/to/train.py", "--epochs", "10"}}};
-  expect_narrow(runbook::logbook::log_list_screen({{"logbook", "log.sqlite"}, {"runs", {run}}}, kNarrow));
+  runbook::logbook::LoggedRun run;
+  run.id = 12;
+  run.started = "2026-11-18T05:41:02Z";
+  run.verb = "plateau";
+  run.state = runbook::logbook::RunState::kInterrupted;
+  run.command = {"python", "a/rather/long/path/to/train.py", "--epochs", "10"};
+  runbook::log::ListDocument document;
+  document.head.logbook = "log.sqlite";
+  document.runs = {run};
+  expect_narrow(runbook::log::log_list_screen(document, kNarrow));
 }
 
 bool has(const std::string& screen, std::string_view text) { return screen.find(text) != std::string::npos; }
@@ -123,55 +128,70 @@ TEST(NarrowScreen, Env) {
   expect_narrow(host::env_screen(facts, kNarrow));
 }
 
-json failure_of_a_trial() {
+runbook::document::Failure failure_of_a_trial() {
   return {
-      {"outcome", "timed out"},
-      {"why", "it said nothing for 300 s, which is longer than any step before it took"},
-      {"stacks",
-       {{{"pid", 12345},
-         {"role", "main"},
-         {"stack", "  File \"/home/somebody/projects/pictures/training/loop/steps.py\", line 12 in wait_for_all"}}}}};
+      .outcome = runbook::document::Outcome::kHung,
+      .why = "it said nothing for 300 s, which is longer than any step before it took",
+      .status = 124,
+      .stacks = {{.pid = 12345,
+                  .role = "main",
+                  .stack =
+                      "  File \"/home/somebody/projects/pictures/training/loop/steps.py\", line 12 in wait_for_all"}},
+      .output = ""};
 }
 
 TEST(NarrowScreen, Profile) {
-  const json operators = {{"name", "aten::_scaled_dot_product_efficient_attention_backward"},
-                          {"count", 123456},
-                          {"self_seconds", 0.1234},
-                          {"queued_seconds", 0.2345},
-                          {"waited_seconds", 0.3456}};
-  const json document = {
-      {"verdict", "good"},
-      {"story", "Most of a step is spent in /home/somebody/projects/pictures/training/loop/steps.py, loading."},
-      {"failure", failure_of_a_trial()},
-      {"full", {{"step_seconds", 0.5}, {"shares", {{"input", 0.5}, {"host", 0.1}}}}},
-      {"data",
-       {{"stages", {{"decoding", 0.31}, {"augmentation", 0.32}, {"collation", 0.12}, {"waiting for the disk", 0.25}}},
-        {"others", {{{"share", 0.4}, {"function", "a_function_of_the_user_with_a_name"}, {"site", kLongSite}}}}}},
-      {"operators", {operators}},
-      {"waits", {{{"name", "aten::_local_scalar_dense"}, {"count", 1234}, {"seconds", 1.5}, {"site", kLongSite}}}},
-      {"workers", {{{"workers", 4}, {"outcome", "ran"}, {"batch_seconds", 0.1}, {"descriptors", 123}}}},
-      {"notes", {std::string("See ") + kLongSite}}};
+  runbook::profile::ProfileDocument document;
+  document.head.verdict = runbook::document::Verdict::kGood;
+  runbook::profile::Profile& profile = document.profile;
+  profile.story = "Most of a step is spent in /home/somebody/projects/pictures/training/loop/steps.py, loading.";
+  profile.failure = failure_of_a_trial();
+  profile.full.part.window.emplace().step_seconds = 0.5;
+  profile.full.shares = {.input = 0.5, .host = 0.1, .device = 0.2, .waiting = 0.1, .fallback = 0.1};
+  profile.data.loading.stages = {
+      {"decoding", 0.31}, {"augmentation", 0.32}, {"collation", 0.12}, {"waiting for the disk", 0.25}};
+  profile.data.loading.others = {{.function = "a_function_of_the_user_with_a_name", .site = kLongSite, .share = 0.4}};
+  profile.operators = {{.name = "aten::_scaled_dot_product_efficient_attention_backward",
+                        .count = 123456,
+                        .self_seconds = 0.1234,
+                        .queued_seconds = 0.2345,
+                        .waited_seconds = 0.3456}};
+  profile.waits = {{.name = "aten::_local_scalar_dense", .site = kLongSite, .count = 1234, .seconds = 1.5}};
+  profile.workers = {{.loading = {}, .workers = 4, .outcome = runbook::document::Outcome::kRan}};
+  profile.workers[0].loading.batch_seconds = 0.1;
+  profile.workers[0].loading.descriptors = 123;
+  profile.notes = {{std::string("See ") + kLongSite}};
   const std::string screen = runbook::profile::profile_screen(document, kNarrow);
   expect_narrow(screen);
-  EXPECT_TRUE(has(screen, "steps.py:1234"));
-  EXPECT_TRUE(has(screen, "waited for"));
+  for (const char* kept : {"steps.py:1234", "waited for", "it hung"}) EXPECT_TRUE(has(screen, kept)) << kept;
 }
 
 TEST(NarrowScreen, Sweep) {
-  const json point = {{"outcome", "ran"},           {"batch", 1024},           {"samples_per_second", 12345.6},
-                      {"samples_low", 12000.1},     {"samples_high", 13000.2}, {"step_seconds", 0.1234},
-                      {"first_step_seconds", 12.3}, {"peak_bytes", 7 * kGiB},  {"watermark_share", 0.5}};
-  const json failed = {{"outcome", "failed"},
-                       {"batch", 2048},
-                       {"why", "it ended with status 1"},
-                       {"output", std::string("Traceback\n  File ") + kLongSite + " in a_function_of_the_user"}};
-  const json mark = {{"batch", 1024}, {"largest_good", 1024}, {"why", std::string("of ") + kLongSite}};
-  const json series = {{"axes", {{"--data-set", kLongSite}}},
-                       {"points", {point, failed}},
-                       {"knee", mark},
-                       {"edge", mark},
-                       {"recommended", mark}};
-  const json document = {{"verdict", "good"}, {"argument", "--batch-size"}, {"series", {series}}};
+  runbook::sweep::SweepPoint point;
+  point.batch = 1024;
+  point.outcome = runbook::document::Outcome::kRan;
+  point.samples_per_second = 12345.6;
+  point.samples_low = 12000.1;
+  point.samples_high = 13000.2;
+  point.step_seconds = 0.1234;
+  point.first_step_seconds = 12.3;
+  point.peak_bytes = 7 * kGiB;
+  point.limit_bytes = 14 * kGiB;
+  runbook::sweep::SweepPoint failed;
+  failed.batch = 2048;
+  failed.outcome = runbook::document::Outcome::kCrashed;
+  failed.why = "it ended with status 1";
+  failed.output = std::string("Traceback\n  File ") + kLongSite + " in a_function_of_the_user";
+  const std::string why = std::string("of ") + kLongSite;
+  runbook::sweep::SweepSeries series;
+  series.axes = {{"--data-set", kLongSite}};
+  series.points = {point, failed};
+  series.knee = {.batch = 1024, .samples_per_second = 12345.6, .why = why};
+  series.edge = {.largest_good = 1024, .smallest_bad = 2048, .extrapolated = false, .why = why};
+  runbook::sweep::SweepDocument document;
+  document.head.verdict = runbook::document::Verdict::kGood;
+  document.argument = "--batch-size";
+  document.series = {series};
   const std::string screen = runbook::sweep::sweep_screen(document, kNarrow);
   expect_narrow(screen);
   for (const char* kept : {"samples/s", "peak", "12345.6", "7.0 GiB"}) EXPECT_TRUE(has(screen, kept)) << kept;
@@ -179,35 +199,39 @@ TEST(NarrowScreen, Sweep) {
 
 TEST(NarrowScreen, Plateau) {
   const std::uint64_t bytes = 1023 * kGiB / 1024;
-  const json epoch = {{"index", 12},
-                      {"steps", 12345},
-                      {"seconds", 0.1234},
-                      {"tensor_bytes", bytes},
-                      {"flushed_bytes", bytes},
-                      {"driver_bytes", bytes},
-                      {"resident_bytes", bytes}};
-  const json site = {{"site", kLongSite},
-                     {"bytes_per_epoch", bytes},
-                     {"count_per_epoch", 123.4},
-                     {"example", "float32 [128, 3, 224, 224]"}};
-  const json document = {{"verdict", "bad"},
-                         {"failure", failure_of_a_trial()},
-                         {"epochs", {epoch, epoch}},
-                         {"slope", {{"bytes_per_epoch", bytes}, {"low", bytes}, {"high", bytes}}},
-                         {"sites", {site}}};
+  const auto number = static_cast<double>(bytes);
+  const runbook::plateau::Epoch epoch = {.index = 12,
+                                         .steps = 12345,
+                                         .seconds = 0.1234,
+                                         .tensor_bytes = bytes,
+                                         .flushed_bytes = bytes,
+                                         .driver_bytes = bytes,
+                                         .resident_bytes = bytes};
+  runbook::plateau::PlateauDocument document;
+  document.head.verdict = runbook::document::Verdict::kBad;
+  document.measured.failure = failure_of_a_trial();
+  runbook::plateau::MemoryCurve& curve = document.measured.curve;
+  curve.epochs = {epoch, epoch};
+  curve.slope = {.bytes_per_epoch = number, .low = number, .high = number};
+  curve.sites = {{.site = kLongSite,
+                  .bytes_per_epoch = number,
+                  .count_per_epoch = 123.4,
+                  .example = "float32 [128, 3, 224, 224]"}};
   const std::string screen = runbook::plateau::plateau_screen(document, kNarrow);
   expect_narrow(screen);
   for (const char* kept : {"after", "driver", "steps.py:1234"}) EXPECT_TRUE(has(screen, kept)) << kept;
 }
 
 TEST(NarrowScreen, Doctor) {
-  const json gate = {
-      {"name", "mps in PyTorch"},
-      {"state", "red"},
-      {"value", "no: /home/somebody/projects/pictures/.venv/lib/python3.13/site-packages"},
-      {"why", "PyTorch in /home/somebody/projects/pictures/.venv/lib/python3.13/site-packages is odd"},
-      {"remedy", "pip install --force-reinstall --index-url https://download.pytorch.org/whl/cpu torch"}};
-  const json document = {{"gates", {gate}}, {"verdict", "bad"}, {"strict", true}, {"run", 123456}};
+  runbook::doctor::DoctorDocument document;
+  document.head.verdict = runbook::document::Verdict::kBad;
+  document.head.run = 123456;
+  document.strict = true;
+  document.gates = {{.name = "mps in PyTorch",
+                     .state = runbook::doctor::GateState::kRed,
+                     .value = "no: /home/somebody/projects/pictures/.venv/lib/python3.13/site-packages",
+                     .why = "PyTorch in /home/somebody/projects/pictures/.venv/lib/python3.13/site-packages is odd",
+                     .remedy = "pip install --force-reinstall --index-url https://download.pytorch.org/whl/cpu torch"}};
   const std::string screen = runbook::doctor::doctor_screen(document, kNarrow);
   expect_narrow(screen);
   EXPECT_TRUE(has(screen, "https://download.pytorch.org/whl/cpu"));

@@ -72,7 +72,8 @@ std::string footer() {
 
 Passes, in their order; a kernel comes to those that it needs:
 )text";
-  for (const passes::PassDescription& pass : passes::kPasses) text += fmt::format("  {:<28} {}\n", pass.name, pass.text);
+  for (const passes::PassDescription& pass : passes::kPasses)
+    text += fmt::format("  {:<28} {}\n", pass.name, pass.text);
   return text;
 }
 
@@ -85,7 +86,8 @@ void add_metal_lower(CLI::App& metal, options::Action& chosen) {
   verb->add_option("FILE", options->file, "A .metallib, or source: a .metal")->required()->type_name("FILE");
   verb->add_option("KERNEL", options->kernel, "Its name")->required();
   verb->add_option("--stop-after", options->stop_after, "The module as this pass leaves it")->type_name("PASS");
-  verb->add_option("--print-after", options->print_after, "The module after this pass, or after all of them, one by one")
+  verb->add_option("--print-after", options->print_after,
+                   "The module after this pass, or after all of them, one by one")
       ->type_name("PASS|all");
   verb->add_flag("--time-passes", options->time_passes, "Behind the module, how long each pass took");
   verb->add_flag("--simd", options->simd, "As code for many lanes at once");

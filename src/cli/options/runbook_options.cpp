@@ -13,6 +13,7 @@
 #include "lab/base/log.h"
 #include "lab/base/safe_text.h"
 #include "lab/host/child.h"
+#include "lab/runbook/verbs/verbs.h"
 
 namespace anymps::cli::options {
 
@@ -42,6 +43,10 @@ int conclude(const lab::runbook::trial::SessionOptions& options, const nlohmann:
     lab::base::print_screen(stdout, screen(document, lab::base::Terminal::behind(STDOUT_FILENO)));
   }
   return document.value("status", kUsageError);
+}
+
+int conclude(const lab::runbook::trial::SessionOptions& options, const nlohmann::json& document) {
+  return conclude(options, document, lab::runbook::verbs::verb_named(document.at("verb").get<std::string>())->screen);
 }
 
 int guarded(const std::function<int()>& command) {

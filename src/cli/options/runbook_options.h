@@ -24,6 +24,9 @@ using Screen = std::function<std::string(const nlohmann::json& document, const l
 // Prints the document, or the screen that is drawn of it; the status is the document's.
 int conclude(const lab::runbook::trial::SessionOptions& options, const nlohmann::json& document, const Screen& screen);
 
+// The same of a command of the runbook, whose screen lab/runbook/verbs/verbs.h knows.
+int conclude(const lab::runbook::trial::SessionOptions& options, const nlohmann::json& document);
+
 // What keeps a command from running, where a line about it was said already.
 struct AlreadyTold {};
 

@@ -79,9 +79,12 @@ std::vector<double> log10_ticks(double low, double high) {
 }
 
 std::vector<std::string> axis_labels(const Axis& axis, const std::vector<double>& ticks) {
-  if (axis.kind != AxisKind::kLog10) return tick_labels(ticks, axis.unit);
+  if (axis.kind == AxisKind::kLinear) return tick_labels(ticks, axis.unit);
+  // From one end to the other values differ by too much for a unit in common.
   std::vector<std::string> labels;
-  for (const double tick : ticks) labels.push_back(fmt::format("{:.0e}", tick));
+  for (const double tick : ticks) {
+    labels.push_back(axis.kind == AxisKind::kLog2 ? value_text(tick, axis.unit) : fmt::format("{:.0e}", tick));
+  }
   return labels;
 }
 

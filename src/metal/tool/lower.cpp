@@ -104,9 +104,7 @@ class Printer final : public lower::support::PassInstrumentation {
     Clock::duration within{};  // what passes took that ran within this one
   };
 
-  static double milliseconds(Clock::duration time) {
-    return std::chrono::duration<double, std::milli>(time).count();
-  }
+  static double milliseconds(Clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
   void print(Pass pass, const llvm::Module& module) {
     out_ << "; *** IR after " << lower::support::name_of(pass) << " ***\n";

@@ -13,8 +13,9 @@ namespace anymps::lab {
 class MadeUpRun {
  public:
   MadeUpRun(const TestFolder& folder, const std::string& device) {
-    run_.device = run_.used_device = device;
-    run_.outcome = "ran";
+    run_.device = device;
+    run_.facts["device"] = device;
+    run_.outcome = runbook::document::Outcome::kRan;
     run_.values_path = folder.path() / (device + ".values");
   }
 
@@ -39,7 +40,7 @@ class MadeUpRun {
     return *this;
   }
   MadeUpRun& module(const std::string& name, const std::string& kind, const std::string& weight) {
-    run_.modules.push_back({{"name", name}, {"kind", kind}, {"weight", weight}, {"statistics", nullptr}});
+    run_.modules.push_back({.name = name, .kind = kind, .weight = weight, .statistics = {}});
     return *this;
   }
 

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "lab/runbook/decide/document.h"
 #include "lab/runbook/document/verdict.h"
-#include "lab/runbook/logbook/logbook.h"
+#include "lab/runbook/plateau/document.h"
+#include "lab/runbook/profile/document.h"
 
 namespace anymps::lab::runbook::decide {
 
@@ -37,26 +39,23 @@ struct Measured {
   bool ran_out_of_memory = false;
   bool processes_failed = false;  // hung or crashed with loader workers
   double slowdown = 0;            // of the last epochs against the first ones
-  nlohmann::json profile = nlohmann::json::object();
-  nlohmann::json sites = nlohmann::json::array();
+  profile::Profile profile;
+  std::vector<plateau::GrowingSite> sites;
 
   // Of the CPU's time for a step that the device saves: 0.5 is half, -1 is twice as long. Not known of a simulated
   // device.
   std::optional<double> gain() const;
 };
 
-struct Decision {
+struct DecideResult {
   document::Verdict verdict = document::Verdict::kUnknown;  // good: MPS as it is
-  nlohmann::json document;
+  DecideDocument document;                                  // but for its head
 };
 
-Decision decide(const Measured& measured, const DecideSettings& settings);
+// Its document has the profile, and no evidence and notes yet.
+DecideResult decide(const Measured& measured, const DecideSettings& settings);
 
 // The six rows of the runbook's tables, with what applies.
-nlohmann::json symptoms(const Measured& measured, const DecideSettings& settings);
-
-// Two profiles of the same command, a week apart or more, that disagree although their loaders hold nothing back, by
-// the same three operators: null where the rule does not end the tuning, else what it says.
-nlohmann::json stop_rule(const std::vector<logbook::LoggedRun>& profiles, const DecideSettings& settings);
+std::vector<Symptom> symptoms(const Measured& measured, const DecideSettings& settings);
 
 }  // namespace anymps::lab::runbook::decide

@@ -1,7 +1,6 @@
 // Measures what the decision asks for: the script on the CPU and on mps, its memory over epochs, its drift.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -21,6 +20,6 @@ struct DecideRun {
   std::vector<std::string> mlx;  // a command that does the same in MLX and prints step_seconds=...; may be empty
 };
 
-Decision run_decide(trial::Session& session, const trial::TrialSettings& settings, const DecideRun& run);
+DecideResult run_decide(trial::Session& session, const trial::TrialSettings& settings, const DecideRun& run);
 
 }  // namespace anymps::lab::runbook::decide

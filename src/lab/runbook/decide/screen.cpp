@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "lab/base/text_wrap.h"
 #include "lab/runbook/screen/parts.h"
@@ -10,59 +12,70 @@
 namespace anymps::lab::runbook::decide {
 namespace {
 
-using nlohmann::json;
+using Rows = std::vector<std::vector<std::string>>;
 
 std::string wrapped_at(std::string_view indent, const std::string& text, const base::Terminal& terminal) {
   return std::string(indent) + base::wrapped(text, terminal.width - indent.size(), indent);
 }
 
+std::string decision_lines(const Decision& decision, const base::Terminal& terminal) {
+  std::string text = fmt::format("decision: {}\n", terminal.paint("1", document::word_of(decision.outcome)));
+  text += wrapped_at("  ", decision.why, terminal);
+  for (const std::string& option : decision.options) text += "  - " + option + "\n";
+  return text;
+}
+
+std::string tables(const Grounds& grounds) {
+  Rows rows = {{"threshold", "measured", "limit", ""}};
+  for (const Threshold& row : grounds.thresholds) {
+    rows.push_back({row.name, screen::percent_text(row.value), screen::percent_text(row.limit),
+                    !row.value     ? "not judged"
+                    : row.exceeded ? "exceeded"
+                                   : ""});
+  }
+  std::string text = "\n" + screen::columns(rows);
+  rows = {{"candidate", "a step", ""}};
+  for (const Candidate& row : grounds.candidates) {
+    rows.push_back({std::string(document::word_of(row.place)), screen::seconds_text(row.step_seconds), row.note});
+  }
+  return text + "\n" + screen::columns(rows);
+}
+
+std::string holding_back_lines(const Grounds& grounds) {
+  if (grounds.holding_back.empty()) return {};
+  std::string text = "\n  operators that hold it back\n";
+  for (const HeldBack& row : grounds.holding_back) text += fmt::format("  - {}: {}\n", row.name, row.reason);
+  return text;
+}
+
+std::string symptom_lines(const Grounds& grounds, const base::Terminal& terminal) {
+  std::string text;
+  for (const Symptom& row : grounds.symptoms) {
+    text += fmt::format("  [{}] {}\n", row.applies ? terminal.paint("31", "x") : " ", row.symptom);
+    if (!row.applies) continue;
+    text +=
+        wrapped_at("      ", fmt::format("{}. Suspect {}: {}.", row.evidence, row.hypothesis, row.action), terminal);
+  }
+  return text;
+}
+
+std::string rejected_lines(const DecideDocument& document, const base::Terminal& terminal) {
+  if (document.rejected.empty()) return {};
+  std::string text = "\n  rejected before\n";
+  for (const RejectedHypothesis& row : document.rejected) {
+    text += wrapped_at("    ", fmt::format("{}: {}", row.text, row.why), terminal);
+  }
+  return text;
+}
+
 }  // namespace
 
-std::string decide_screen(const json& document, const base::Terminal& terminal) {
-  const json decision = document.value("decision", json::object());
-  std::string text = fmt::format("decision: {}\n", terminal.paint("1", decision.value("outcome", "")));
-  text += wrapped_at("  ", decision.value("why", ""), terminal);
-  for (const json& option : decision.value("options", json::array())) text += "  - " + option.get<std::string>() + "\n";
-
-  std::vector<std::vector<std::string>> rows = {{"threshold", "measured", "limit", ""}};
-  for (const json& row : document.value("thresholds", json::array())) {
-    rows.push_back({row.value("name", ""), screen::percent_at(row, "value"), screen::percent_at(row, "limit"),
-                    row.value("value", json()).is_null() ? "not judged"
-                    : row.value("exceeded", false)       ? "exceeded"
-                                                         : ""});
-  }
-  text += "\n" + screen::columns(rows);
-  rows = {{"candidate", "a step", ""}};
-  for (const json& row : document.value("candidates", json::array())) {
-    rows.push_back({row.value("name", ""), screen::seconds_at(row, "step_seconds"), row.value("note", "")});
-  }
-  text += "\n" + screen::columns(rows);
-  if (const json held = document.value("holding_back", json::array()); !held.empty()) {
-    text += "\n  operators that hold it back\n";
-    for (const json& row : held) {
-      text += fmt::format("  - {}: {}\n", row.value("operator", ""), row.value("reason", ""));
-    }
-  }
-  text += "\n";
-  for (const json& row : document.value("symptoms", json::array())) {
-    const bool applies = row.value("applies", false);
-    text += fmt::format("  [{}] {}\n", applies ? terminal.paint("31", "x") : " ", row.value("symptom", ""));
-    if (!applies) continue;
-    text += wrapped_at("      ",
-                       fmt::format("{}. Suspect {}: {}.", row.value("evidence", ""), row.value("hypothesis", ""),
-                                   row.value("action", "")),
-                       terminal);
-  }
-  if (const json rule = document.value("stop_rule", json()); rule.is_object()) {
-    text += "\n" + wrapped_at("  ", rule.value("why", ""), terminal);
-  }
-  if (const json rejected = document.value("rejected", json::array()); !rejected.empty()) {
-    text += "\n  rejected before\n";
-    for (const json& row : rejected) {
-      text += wrapped_at("    ", fmt::format("{}: {}", row.value("text", ""), row.value("why", "")), terminal);
-    }
-  }
-  return text + screen::notes_of(document, terminal);
+std::string decide_screen(const DecideDocument& document, const base::Terminal& terminal) {
+  const Grounds grounds = document.grounds.value_or(Grounds{});
+  std::string text = decision_lines(document.decision, terminal) + tables(grounds) + holding_back_lines(grounds) +
+                     "\n" + symptom_lines(grounds, terminal);
+  if (document.stop && document.stop->rule) text += "\n" + wrapped_at("  ", document.stop->rule->why, terminal);
+  return text + rejected_lines(document, terminal) + screen::notes_text(grounds.notes, terminal);
 }
 
 }  // namespace anymps::lab::runbook::decide

@@ -8,16 +8,13 @@ namespace anymps::lab::runbook::doctor {
 
 using nlohmann::json;
 
-json doctor_document(const DoctorFacts& facts, bool strict) {
-  auto gates = json::array();
-  for (const Gate& gate : doctor_gates(facts)) gates.push_back(to_json(gate));
-  return {{"gates", std::move(gates)}, {"strict", strict}};
+DoctorDocument doctor_document(const DoctorFacts& facts, bool strict) {
+  return {.head = {}, .gates = doctor_gates(facts), .strict = strict};
 }
 
-document::Verdict doctor_verdict(const json& document) {
-  const bool strict = document.at("strict").get<bool>();
-  const bool bad = std::ranges::any_of(document.at("gates"), [strict](const json& gate) {
-    return gate.at("state") == "red" || (strict && gate.at("state") == "yellow");
+document::Verdict doctor_verdict(const DoctorDocument& document) {
+  const bool bad = std::ranges::any_of(document.gates, [&document](const Gate& gate) {
+    return gate.state == GateState::kRed || (document.strict && gate.state == GateState::kYellow);
   });
   return bad ? document::Verdict::kBad : document::Verdict::kGood;
 }

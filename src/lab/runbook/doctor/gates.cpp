@@ -20,23 +20,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-// Below these a loader with workers runs out of descriptors: each takes several, and the script's own files come on
-// top.
-constexpr std::uint64_t kFewDescriptors = 1024;
-constexpr std::uint64_t kTooFewDescriptors = 128;
-constexpr std::uint64_t kLittleMemory = 4 * kGiB;
-constexpr std::uint64_t kTooLittleMemory = 1 * kGiB;
-constexpr std::uint64_t kLittleDisk = 5 * kGiB;
-// Some pages of sleeping programs are out at any time; more than this share of the memory means that it is short.
-constexpr double kMuchSwap = 0.05;
-constexpr double kTooMuchSwap = 0.5;
-constexpr double kHot = 95;
-// Processes that wait for each core, over the last minute, before a training has begun.
-constexpr double kBusyLoad = 0.5;
-// Of float32 sums of 64 products, in another order.
-constexpr double kTolerance = 1e-4;
-
 // "3.11.7", "2.13.0+cpu": as far as numbers go.
 struct Version {
   unsigned major = 0;
@@ -55,8 +38,7 @@ struct Version {
   std::string text() const { return fmt::format("{}.{}", major, minor); }
 };
 
-constexpr Version kOldestPython{3, 10};
-constexpr Version kOldestTorch{2, 0};
+#include "doctor_thresholds.inc"
 
 // Below which macOS that torch finds no device.
 Version oldest_macos(const Version& torch) {
@@ -297,22 +279,7 @@ struct Telling {
   const char* why;
 };
 constexpr Telling kDoubtful[] = {
-    {"PYTORCH_ENABLE_MPS_FALLBACK", "1",
-     "operators that MPS lacks run on the CPU, and every one of them waits for the device"},
-    {"PYTORCH_MPS_HIGH_WATERMARK_RATIO", "0.0", "there is no limit to the memory, and a Mac that swaps stands still"},
-    {"PYTORCH_MPS_HIGH_WATERMARK_RATIO", "0", "there is no limit to the memory, and a Mac that swaps stands still"},
-    {"PYTORCH_MPS_FAST_MATH", "", "kernels are compiled with less exact mathematics"},
-    {"PYTORCH_DEBUG_MPS_ALLOCATOR", "", "the allocator writes lines about each buffer"},
-    {"PYTORCH_MPS_LOG_PROFILE_INFO", "", "every operator is logged"},
-    {"PYTORCH_MPS_TRACE_SIGNPOSTS", "", "every operator is traced"},
-    {"PYTORCH_NO_CUDA_MEMORY_CACHING", "", "memory is not kept for reuse"},
-    {"MTL_DEBUG_LAYER", "", "Metal checks each call"},
-    {"MTL_SHADER_VALIDATION", "", "Metal checks each access to memory"},
-    {"MTL_CAPTURE_ENABLED", "", "Metal is ready to capture, which costs time"},
-    {"LD_PRELOAD", "", "a library is put before all others"},
-    {"DYLD_INSERT_LIBRARIES", "", "a library is put before all others"},
-    {"PYTHONHOME", "", "Python takes its library from elsewhere"},
-    {"ANYMPS_AS_TORCH", "", "operators are refused as an older PyTorch would"},
+#include "doctor_variables.inc"
 };
 
 Gate variables(const DoctorFacts& facts) {
@@ -538,25 +505,6 @@ Gate container(const DoctorFacts& facts) {
 }
 
 }  // namespace
-
-std::string_view state_text(GateState state) {
-  switch (state) {
-    case GateState::kRed:
-      return "red";
-    case GateState::kYellow:
-      return "yellow";
-    default:
-      return "green";
-  }
-}
-
-json to_json(const Gate& gate) {
-  return {{"name", gate.name},
-          {"state", state_text(gate.state)},
-          {"value", gate.value},
-          {"why", gate.why},
-          {"remedy", gate.remedy}};
-}
 
 std::vector<Gate> doctor_gates(const DoctorFacts& facts) {
   if (facts.python.contains("error")) {

@@ -4,51 +4,58 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "lab/base/text_wrap.h"
 
 namespace anymps::lab::runbook::doctor {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kGateIndent = 33;
 constexpr std::size_t kNarrowGateIndent = 7;
 constexpr std::size_t kWidestDoctor = 120;
 
-// The colour of each state, as ECMA-48 has it.
-const std::map<std::string, std::string_view> kColours = {{"green", "32"}, {"yellow", "33"}, {"red", "31"}};
+std::string_view colour_of(GateState state) {
+  switch (state) {
+    case GateState::kRed:
+      return base::kRed;
+    case GateState::kYellow:
+      return base::kYellow;
+    default:
+      return base::kGreen;
+  }
+}
 
-}  // namespace
-
-std::string doctor_screen(const json& document, const base::Terminal& terminal) {
+std::string gate_text(const Gate& gate, const base::Terminal& terminal) {
   const std::size_t width = std::clamp<std::size_t>(terminal.width, 40, kWidestDoctor);
   const std::string indent(kGateIndent, ' ');
   // In a narrow terminal there is no room for sentences beside the names.
   const std::string below(terminal.width < 80 ? kNarrowGateIndent : kGateIndent, ' ');
-  std::map<std::string, int> counts;
+  const std::string text = terminal.paint(colour_of(gate.state), fmt::format("{:<7}", document::word_of(gate.state))) +
+                           fmt::format("{:<{}}", gate.name, kGateIndent - 7) +
+                           base::wrapped(gate.value, width, indent, terminal);
+  if (gate.state == GateState::kGreen) return text;
+  return text + below + base::wrapped(gate.why, width, below, terminal) + below +
+         terminal.paint(base::kBold, "remedy: ") + base::wrapped(gate.remedy, width - 8, below, terminal);
+}
+
+}  // namespace
+
+std::string doctor_screen(const DoctorDocument& document, const base::Terminal& terminal) {
+  std::map<GateState, int> counts;
   std::string text;
-  for (const json& gate : document.at("gates")) {
-    const auto state = gate.at("state").get<std::string>();
-    ++counts[state];
-    text += terminal.paint(kColours.at(state), fmt::format("{:<7}", state));
-    text += fmt::format("{:<{}}", gate.at("name").get<std::string>(), kGateIndent - 7);
-    text += base::wrapped(gate.at("value").get<std::string>(), width, indent, terminal);
-    if (state == "green") continue;
-    text += below + base::wrapped(gate.at("why").get<std::string>(), width, below, terminal);
-    text += below + terminal.paint("1", "remedy: ") +
-            base::wrapped(gate.at("remedy").get<std::string>(), width - 8, below, terminal);
+  for (const Gate& gate : document.gates) {
+    ++counts[gate.state];
+    text += gate_text(gate, terminal);
   }
-  const bool bad = document.at("verdict") == "bad";
+  const bool bad = document.head.verdict == document::Verdict::kBad;
   const std::string_view verdict = bad ? "not ready" : "ready";
   const std::string line =
-      base::fitted(fmt::format("{}: {} green, {} yellow, {} red{}; run {} of the logbook", verdict, counts["green"],
-                               counts["yellow"], counts["red"],
-                               document.at("strict").get<bool>() ? " (strict: yellow counts as red)" : "",
-                               document.at("run").get<std::int64_t>()),
+      base::fitted(fmt::format("{}: {} green, {} yellow, {} red{}; run {} of the logbook", verdict,
+                               counts[GateState::kGreen], counts[GateState::kYellow], counts[GateState::kRed],
+                               document.strict ? " (strict: yellow counts as red)" : "", document.head.run),
                    "  ", terminal);
-  return text + "\n" + terminal.paint(bad ? "31" : "32", verdict) + line.substr(verdict.size());
+  return text + "\n" + terminal.paint(bad ? base::kRed : base::kGreen, verdict) + line.substr(verdict.size());
 }
 
 }  // namespace anymps::lab::runbook::doctor

@@ -3,10 +3,11 @@
 
 #include <string>
 
+#include "lab/runbook/doctor/document.h"
 #include "lab/runbook/section/parts.h"
 
 namespace anymps::lab::runbook::doctor {
 
-std::string doctor_section(const section::ReportRuns& runs);
+std::string doctor_section(const section::DocumentRuns<DoctorDocument>& runs);
 
 }  // namespace anymps::lab::runbook::doctor

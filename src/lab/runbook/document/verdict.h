@@ -1,7 +1,10 @@
 // How a command of the runbook ends.
 #pragma once
 
+#include <span>
 #include <string_view>
+
+#include "lab/runbook/document/enum_words.h"
 
 namespace anymps::lab::runbook::document {
 
@@ -11,21 +14,13 @@ enum class Verdict {
   kUnknown,  // it could not be found out
 };
 
-constexpr std::string_view verdict_text(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kGood:
-      return "good";
-    case Verdict::kBad:
-      return "bad";
-    default:
-      return "unknown";
-  }
-}
+constexpr EnumWord<Verdict> kVerdictWords[] = {
+    {Verdict::kGood, "good"}, {Verdict::kBad, "bad"}, {Verdict::kUnknown, "unknown"}};
+constexpr std::span<const EnumWord<Verdict>> words_of(Verdict /*value*/) { return kVerdictWords; }
 
-constexpr Verdict verdict_from(std::string_view text) {
-  if (text == "good") return Verdict::kGood;
-  return text == "bad" ? Verdict::kBad : Verdict::kUnknown;
-}
+constexpr std::string_view verdict_text(Verdict verdict) { return word_of(verdict); }
+
+constexpr Verdict verdict_from(std::string_view text) { return enum_of<Verdict>(text).value_or(Verdict::kUnknown); }
 
 // The status that the program ends with.
 constexpr int exit_status(Verdict verdict) {

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
-
-#include "lab/base/units.h"
 
 namespace anymps::lab::runbook::handoff {
 namespace {
@@ -15,12 +12,6 @@ using nlohmann::json;
 
 constexpr std::size_t kLongestPath = 1024;
 constexpr std::size_t kLongestName = 255;
-
-// Of a path that may hold anything, for a message on one line.
-std::string shown(std::string_view path) {
-  std::string text = json(path.substr(0, 200)).dump(-1, ' ', true, json::error_handler_t::replace);
-  return text;
-}
 
 // The next character of UTF-8 at `at`, which is moved past it; nothing where the bytes are none.
 std::optional<char32_t> next_character(std::string_view text, std::size_t& at) {
@@ -61,7 +52,7 @@ std::optional<std::string> name_fault(std::string_view name) {
 }  // namespace
 
 std::optional<std::string> path_fault(std::string_view path) {
-  const auto fault = [&](std::string_view text) { return fmt::format("the path {} {}", shown(path), text); };
+  const auto fault = [&](std::string_view text) { return fmt::format("the path {} {}", shown_path(path), text); };
   if (path.empty()) return "a path is empty";
   if (path.size() > kLongestPath) return fault("is too long");
   if (path.front() == '/') return fault("is absolute");
@@ -79,70 +70,16 @@ std::optional<std::string> path_fault(std::string_view path) {
   return std::nullopt;
 }
 
+std::string shown_path(std::string_view path) {
+  return json(path.substr(0, 200)).dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
 std::string folded(std::string_view path) {
   std::string same(path);
   for (char& c : same) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return same;
-}
-
-json to_json(const BundleFile& file) {
-  return {{"path", file.path}, {"bytes", file.bytes}, {"sha256", file.sha256}, {"executable", file.executable}};
-}
-
-std::vector<BundleFile> files_of(const json& manifest, const BundleLimits& limits) {
-  if (!manifest.is_object() || !manifest.contains("format") || manifest["format"] != kBundleFormat) {
-    throw BundleError("its manifest is none of a handoff");
-  }
-  if (!manifest.contains("version") || !manifest["version"].is_number_integer()) {
-    throw BundleError("its manifest does not tell its version");
-  }
-  if (manifest["version"] != kBundleVersion) {
-    throw BundleError(
-        fmt::format("it is of version {}; this anymps reads version {}", manifest["version"].dump(), kBundleVersion));
-  }
-  const auto list = manifest.find("files");
-  if (list == manifest.end() || !list->is_array()) throw BundleError("its manifest lists no files");
-  if (list->size() > limits.files) {
-    throw BundleError(fmt::format("it has {} files; {} are allowed", list->size(), limits.files));
-  }
-  std::vector<BundleFile> files;
-  std::set<std::string> seen = {folded(kManifestName)};
-  std::uint64_t total = 0;
-  for (const json& entry : *list) {
-    const auto text = [&](const char* name) {
-      return entry.is_object() && entry.contains(name) && entry[name].is_string() ? entry[name].get<std::string>()
-                                                                                  : std::string();
-    };
-    BundleFile file;
-    file.path = text("path");
-    file.sha256 = text("sha256");
-    if (const auto fault = path_fault(file.path)) throw BundleError("its manifest is wrong: " + *fault);
-    if (file.sha256.size() != 64 || !entry.contains("bytes") || !entry["bytes"].is_number_unsigned()) {
-      throw BundleError("its manifest has no size or digest for " + shown(file.path));
-    }
-    file.bytes = entry["bytes"].get<std::uint64_t>();
-    file.executable = entry.contains("executable") && entry["executable"] == true;
-    if (!seen.insert(folded(file.path)).second) {
-      throw BundleError("its manifest names twice what some file systems take for one: " + shown(file.path));
-    }
-    if (file.bytes > limits.bytes - total) {
-      throw BundleError(fmt::format("it has more than the {} that are allowed", base::human_bytes(limits.bytes)));
-    }
-    total += file.bytes;
-    files.push_back(std::move(file));
-  }
-  // A file where another one needs a folder.
-  for (const BundleFile& file : files) {
-    const std::string path = folded(file.path);
-    for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
-      if (seen.contains(path.substr(0, slash))) {
-        throw BundleError("its manifest has a file where it needs a folder: " + shown(file.path));
-      }
-    }
-  }
-  return files;
 }
 
 std::string bundle_text(const json& document) {

@@ -9,7 +9,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace anymps::lab::runbook::handoff {
 
@@ -30,6 +29,14 @@ struct BundleFile {
   std::uint64_t bytes = 0;
   std::string sha256;
   bool executable = false;
+
+  template <typename Fields, typename Self>
+  static void describe(Fields& fields, Self& self) {
+    fields("path", self.path);
+    fields("bytes", self.bytes);
+    fields("sha256", self.sha256);
+    fields("executable", self.executable);
+  }
 };
 
 // What a bundle may ask for at most, whatever it says of itself.
@@ -46,10 +53,8 @@ std::optional<std::string> path_fault(std::string_view path);
 // The same for two paths that some file system takes for one.
 std::string folded(std::string_view path);
 
-// The files of a manifest. Throws BundleError where it is no manifest of ours, or asks for more than the limits.
-std::vector<BundleFile> files_of(const nlohmann::json& manifest, const BundleLimits& limits);
-
-nlohmann::json to_json(const BundleFile& file);
+// A path that may hold anything, for a message on one line.
+std::string shown_path(std::string_view path);
 
 // How documents stand in a bundle.
 std::string bundle_text(const nlohmann::json& document);

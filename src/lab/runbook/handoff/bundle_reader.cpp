@@ -58,8 +58,7 @@ std::string read_manifest(TarReader& tar, Bundle& bundle, const BundleLimits& li
   std::string digest = read_contents(tar, first->bytes, [&](std::span<const std::byte> bytes) {
     text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   });
-  bundle.manifest = base::json_of(text);
-  bundle.files = files_of(bundle.manifest, limits);
+  bundle.manifest = manifest_from(base::json_of(text), limits);
   return digest;
 }
 
@@ -67,7 +66,7 @@ Bundle read_entries(TarReader& tar, const BundleLimits& limits, const Taker& tak
   Bundle bundle;
   bundle.sha256 = read_manifest(tar, bundle, limits);
   std::map<std::string, const BundleFile*> expected;
-  for (const BundleFile& file : bundle.files) expected[file.path] = &file;
+  for (const BundleFile& file : bundle.manifest.files) expected[file.path] = &file;
   std::uint64_t text_left = kMostText;
   while (const auto entry = tar.next()) {
     const auto found = expected.find(entry->path);
@@ -113,7 +112,7 @@ auto naming(const fs::path& path, Work work) {
 
 std::uint64_t bundle_bytes(const Bundle& bundle) {
   std::uint64_t total = 0;
-  for (const BundleFile& file : bundle.files) total += file.bytes;
+  for (const BundleFile& file : bundle.manifest.files) total += file.bytes;
   return total;
 }
 
@@ -121,7 +120,7 @@ std::uint64_t bundle_bytes(const Bundle& bundle) {
 void read_again(const fs::path& path, const Bundle& read, const Taker& taker) {
   naming(path, [&] {
     TarReader tar(path);
-    if (read_entries(tar, {read.files.size(), bundle_bytes(read)}, taker).sha256 != read.sha256) {
+    if (read_entries(tar, {read.manifest.files.size(), bundle_bytes(read)}, taker).sha256 != read.sha256) {
       throw BundleError("it was exchanged while it was read");
     }
   });
@@ -190,7 +189,7 @@ class Gathering {
 
 }  // namespace
 
-json Bundle::document(const std::string& path) const {
+json Bundle::text_as_json(const std::string& path) const {
   const auto found = texts.find(path);
   if (found == texts.end()) return {};
   json value = base::json_of(found->second);

@@ -6,22 +6,30 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
+#include "lab/runbook/document/described.h"
 #include "lab/runbook/handoff/bundle.h"
+#include "lab/runbook/handoff/manifest.h"
 
 namespace anymps::lab::runbook::handoff {
 
 struct Bundle {
-  nlohmann::json manifest;
+  Manifest manifest;
   std::string sha256;                        // of the manifest
-  std::vector<BundleFile> files;             // all but the manifest
   std::map<std::string, std::string> texts;  // the contents of those that describe the bundle, the manifest too
 
   // A text of the bundle as JSON; null where it has none.
-  nlohmann::json document(const std::string& path) const;
+  nlohmann::json text_as_json(const std::string& path) const;
+
+  // The same of a document that is known.
+  template <document::Described T>
+  std::optional<T> described(const std::string& path) const {
+    const nlohmann::json found = text_as_json(path);
+    return found.is_object() ? std::optional(document::described_from<T>(found)) : std::nullopt;
+  }
 };
 
 // Both throw BundleError: damaged, cut off, appended to, not as listed, beyond the limits.

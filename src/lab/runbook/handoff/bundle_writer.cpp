@@ -20,7 +20,6 @@ namespace anymps::lab::runbook::handoff {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 struct Contents {
   PackedFile file;
@@ -99,7 +98,7 @@ class NewFile {
 
 }  // namespace
 
-WrittenBundle write_bundle(const fs::path& target, json manifest, std::vector<PackedFile> files, std::int64_t made,
+WrittenBundle write_bundle(const fs::path& target, Manifest manifest, std::vector<PackedFile> files, std::int64_t made,
                            const BundleProgress& progress,
                            const std::function<void(const WrittenBundle&)>& before_place) {
   NewFile made_beside(target);
@@ -126,7 +125,7 @@ WrittenBundle write_bundle(const fs::path& target, json manifest, std::vector<Pa
   }
   // Twice: for the digests, and into the archive.
   ByteCount count(progress, 2 * total);
-  json list = json::array();
+  manifest.files.clear();
   for (Contents& contents : all) {
     gpu::support::Sha256 hash;
     pass(contents.file, [&](std::span<const std::byte> bytes) {
@@ -134,12 +133,11 @@ WrittenBundle write_bundle(const fs::path& target, json manifest, std::vector<Pa
       count.add(bytes.size());
     });
     contents.listed.sha256 = gpu::support::hex_of(hash.finish());
-    list.push_back(to_json(contents.listed));
+    manifest.files.push_back(contents.listed);
   }
-  manifest["format"] = kBundleFormat;
-  manifest["version"] = kBundleVersion;
-  manifest["files"] = std::move(list);
-  const std::string text = bundle_text(manifest);
+  manifest.format = kBundleFormat;
+  manifest.version = kBundleVersion;
+  const std::string text = bundle_text(document::to_json(manifest));
 
   TarWriter tar(made_beside.path(), Compression::kZstd);
   tar.begin({std::string(kManifestName), text.size(), false, made});

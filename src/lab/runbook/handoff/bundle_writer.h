@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "lab/runbook/handoff/bundle_archive.h"
+#include "lab/runbook/handoff/manifest.h"
 
 namespace anymps::lab::runbook::handoff {
 
@@ -32,7 +32,7 @@ struct WrittenBundle {
 // file of that name stays until the new one is read back whole. Throws std::runtime_error, also where a file changes
 // meanwhile. `before_place` is called when all is on the disk and only the name is missing; where it throws, the older
 // file stays.
-WrittenBundle write_bundle(const std::filesystem::path& target, nlohmann::json manifest, std::vector<PackedFile> files,
+WrittenBundle write_bundle(const std::filesystem::path& target, Manifest manifest, std::vector<PackedFile> files,
                            std::int64_t made, const BundleProgress& progress = {},
                            const std::function<void(const WrittenBundle&)>& before_place = {});
 

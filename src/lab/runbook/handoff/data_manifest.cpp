@@ -15,7 +15,6 @@ namespace anymps::lab::runbook::handoff {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using DataFiles = std::vector<std::pair<std::string, fs::path>>;
 
 void gather(const fs::path& folder, const std::string& prefix, std::set<fs::path>& visited, DataFiles& files) {
@@ -61,23 +60,21 @@ DataFiles data_files(const fs::path& data) {
   return files;
 }
 
-json data_manifest(const fs::path& data, const std::function<void(std::size_t, std::size_t)>& progress) {
-  json list = json::array();
+DataManifest data_manifest(const fs::path& data, const std::function<void(std::size_t, std::size_t)>& progress) {
+  DataManifest manifest;
+  manifest.path = data.string();
   gpu::support::Sha256 all;
-  std::uint64_t total = 0;
   const DataFiles files = data_files(data);
   for (const auto& [path, place] : files) {
     const auto [bytes, digest] = digest_of(place);
     const std::string line = fmt::format("{}  {}\n", digest, path);
     all.update(std::as_bytes(std::span(line)));
-    total += bytes;
-    list.push_back({{"path", path}, {"bytes", bytes}, {"sha256", digest}});
-    if (progress) progress(list.size(), files.size());
+    manifest.bytes += bytes;
+    manifest.files.push_back({path, bytes, digest});
+    if (progress) progress(manifest.files.size(), files.size());
   }
-  return {{"path", data.string()},
-          {"sha256", gpu::support::hex_of(all.finish())},
-          {"bytes", total},
-          {"files", std::move(list)}};
+  manifest.sha256 = gpu::support::hex_of(all.finish());
+  return manifest;
 }
 
 }  // namespace anymps::lab::runbook::handoff

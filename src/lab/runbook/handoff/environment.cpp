@@ -135,21 +135,21 @@ print(json.dumps({
 
 std::string_view environment_question() { return kQuestion; }
 
-json environment_from(const std::string& answer, const std::string& who) {
+Environment environment_from(const std::string& answer, const std::string& who) {
   // A sitecustomize may print first; the answer is the last line.
   const std::size_t end = answer.find_last_not_of('\n');
   const std::size_t begin = end == std::string::npos ? end : answer.find_last_of('\n', end);
   const std::string last = end == std::string::npos     ? std::string()
                            : begin == std::string::npos ? answer
                                                         : answer.substr(begin + 1);
-  json found = base::json_of(last);
+  const json found = base::json_of(last);
   if (!found.is_object() || !found.contains("python") || !found.contains("packages")) {
     throw std::runtime_error(fmt::format("{} cannot be asked about its packages", who));
   }
-  return found;
+  return document::described_from<Environment>(found);
 }
 
-json environment_here(const std::string& python) {
+Environment environment_here(const std::string& python) {
   const auto answer = host::quiet_output({python, "-c", std::string(kQuestion)});
   if (!answer) throw std::runtime_error(fmt::format("{} cannot be asked about its packages", python));
   return environment_from(*answer, python);

@@ -1,18 +1,20 @@
 // What differs between the environment that a bundle was made in and another one.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "lab/runbook/handoff/data_manifest.h"
+#include "lab/runbook/handoff/difference.h"
+#include "lab/runbook/handoff/environment.h"
 
 namespace anymps::lab::runbook::handoff {
 
-// Of two documents of environment.h: [{"kind","name","here","there","severity"}]. `there` is the bundle's, null where
-// it has none. Red is what changes results or speed, yellow what may.
-nlohmann::json environment_differences(const nlohmann::json& here, const nlohmann::json& there);
+// `there` is the bundle's. Red is what changes results or speed, yellow what may.
+std::vector<Difference> environment_differences(const Environment& here, const Environment& there);
 
-// Of two documents of data_manifest.h, in the same form.
-nlohmann::json data_differences(const nlohmann::json& here, const nlohmann::json& there);
+std::vector<Difference> data_differences(const DataManifest& here, const DataManifest& there);
 
 // Whether one of them is red.
-bool has_red(const nlohmann::json& differences);
+bool has_red(const std::vector<Difference>& differences);
 
 }  // namespace anymps::lab::runbook::handoff

@@ -30,12 +30,19 @@ bool same_script(const std::vector<std::string>& one, const std::vector<std::str
 std::vector<std::string> with_data_word(std::vector<std::string> words, const std::string& data);
 std::vector<std::string> with_data_path(std::vector<std::string> words, const std::string& data);
 
+struct LeftOut {
+  std::string path;
+  std::string why;
+
+  template <typename Fields, typename Self>
+  static void describe(Fields& fields, Self& self) {
+    fields("path", self.path);
+    fields("why", self.why);
+  }
+};
+
 // The files that belong to a script: those that its git repository tracks, or else what the user names.
 struct ProgramFiles {
-  struct LeftOut {
-    std::string path;
-    std::string why;
-  };
   std::filesystem::path root;
   std::string folder;               // below the root, in which the command is started; "." for itself
   std::vector<std::string> script;  // as seen from there

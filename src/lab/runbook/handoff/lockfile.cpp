@@ -39,24 +39,23 @@ fs::path found_above(fs::path folder, const char* name) {
 
 }  // namespace
 
-std::string requirements_lock(const json& environment) {
-  const json& packages = environment.at("packages");
-  const bool all_hashed = !packages.empty() && std::ranges::all_of(packages, [](const json& one) {
-    return one["archive_sha256"].is_string();
-  });
+std::string requirements_lock(const Environment& environment) {
+  const bool all_hashed =
+      !environment.packages.empty() &&
+      std::ranges::all_of(environment.packages, [](const Package& one) { return one.archive_sha256.has_value(); });
   std::string text =
-      fmt::format("# Python {}. Written by anymps handoff pack.\n", environment.at("python").value("version", ""));
-  for (const json& one : packages) {
-    const std::string pin = fmt::format("{}=={}", one["name"].get<std::string>(), one["version"].get<std::string>());
-    if (one.value("editable", false)) {
+      fmt::format("# Python {}. Written by anymps handoff pack.\n", environment.python.version.value_or(""));
+  for (const Package& one : environment.packages) {
+    const std::string pin = fmt::format("{}=={}", one.name, one.version.value_or(""));
+    if (one.editable) {
       text += fmt::format("# {} is installed in place, from a checkout\n", pin);
       continue;
     }
     text += pin;
-    if (one["archive_sha256"].is_string()) {
-      text += fmt::format("{}--hash=sha256:{}", all_hashed ? " " : "  # ", one["archive_sha256"].get<std::string>());
-    } else if (one["record_sha256"].is_string()) {
-      text += fmt::format("  # record sha256:{}", one["record_sha256"].get<std::string>());
+    if (one.archive_sha256) {
+      text += fmt::format("{}--hash=sha256:{}", all_hashed ? " " : "  # ", *one.archive_sha256);
+    } else if (one.record_sha256) {
+      text += fmt::format("  # record sha256:{}", *one.record_sha256);
     }
     text += "\n";
   }
@@ -79,14 +78,14 @@ std::string conda_explicit(const fs::path& prefix) {
   return fmt::format("# conda create --name NAME --file FILE\n@EXPLICIT\n{}\n", fmt::join(lines, "\n"));
 }
 
-std::map<std::string, std::string> lockfiles(const json& environment, const fs::path& folder) {
+std::map<std::string, std::string> lockfiles(const Environment& environment, const fs::path& folder) {
   std::map<std::string, std::string> files;
   files["requirements.lock"] = requirements_lock(environment);
   const fs::path lock = found_above(fs::absolute(folder).lexically_normal(), "uv.lock");
   if (!lock.empty()) files["uv.lock"] = base::file_text(lock);
-  const json& python = environment.at("python");
-  if (!lock.empty() || made_by_uv(python.value("prefix", ""))) {
-    if (const auto frozen = host::quiet_output({"uv", "pip", "freeze", "--python", python.value("executable", "")})) {
+  const Interpreter& python = environment.python;
+  if (!lock.empty() || made_by_uv(python.prefix.value_or(""))) {
+    if (const auto frozen = host::quiet_output({"uv", "pip", "freeze", "--python", python.executable.value_or("")})) {
       files["uv-freeze.txt"] = *frozen;
     }
   }

@@ -37,13 +37,39 @@ std::int64_t time_of_packing() {
 }
 
 // The newest run of the same command: how its loaders and caches were.
-json circumstances_of(trial::Session& session) {
+struct NewestRun {
+  std::int64_t run = 0;
+  std::string verb;
+  std::string started;
+  json facts;
+
+  template <typename Fields, typename Self>
+  static void describe(Fields& fields, Self& self) {
+    fields("run", self.run);
+    fields("verb", self.verb);
+    fields("started", self.started);
+    fields("facts", self.facts);
+  }
+};
+
+struct LoaderNotes {
+  std::vector<CacheFolder> caches;
+  std::optional<NewestRun> newest;
+
+  template <typename Fields, typename Self>
+  static void describe(Fields& fields, Self& self) {
+    fields("caches", self.caches);
+    fields("newest", self.newest);
+  }
+};
+
+std::optional<NewestRun> newest_run(trial::Session& session) {
   for (const logbook::LoggedRun& run : session.logbook().runs("", 1000)) {
     if (run.id == session.run() || run.verb.starts_with("handoff") || run.state != logbook::RunState::kDone) continue;
     if (!same_script(run.command, session.command())) continue;
-    return {{"run", run.id}, {"verb", run.verb}, {"started", run.started}, {"facts", run.facts}};
+    return NewestRun{run.id, run.verb, run.started, run.facts};
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 PackedFile profile_of(const std::string& profile, trial::Session& session) {
@@ -93,112 +119,148 @@ class DigestBeside {
   bool written_ = false;
 };
 
-std::map<std::string, std::string> texts_in(const json& object) {
-  std::map<std::string, std::string> texts;
-  for (const auto& [name, value] : object.items()) texts[name] = value.get<std::string>();
-  return texts;
-}
+class Packing {
+ public:
+  Packing(const PackOptions& options, const trial::SessionOptions& session_options, trial::Session& session)
+      : options_(options),
+        session_options_(session_options),
+        session_(session),
+        parts_(command_parts(session.command())),
+        program_(program_files(parts_, options.included)) {}
+
+  PackDocument pack() {
+    session_.progress().at(0.02, "asking the interpreter");
+    environment_ = environment_here(parts_.python);
+    environment_.load.reset();
+    document_.bundle = options_.bundle;
+    document_.left_out = program_.left_out;
+    document_.withheld = environment_.withheld;
+    gather_program();
+    gather_data();
+    find_golden();
+    gather_services();
+    add("loader.json", bundle_text(document::to_json(LoaderNotes{environment_.caches, newest_run(session_)})));
+    if (!options_.profile.empty()) files_.push_back(profile_of(options_.profile, session_));
+    for (const trial::RecorderFile& file : trial::recorder_files()) {
+      add(std::string(trial::kRecorderFolder) + std::string(file.name), std::string(file.text));
+    }
+    write();
+    return std::move(document_);
+  }
+
+ private:
+  void add(std::string path, std::string text) { files_.push_back({std::move(path), {}, std::move(text)}); }
+
+  void gather_program() {
+    for (const std::string& path : program_.paths) {
+      files_.push_back({std::string(kProgramFolder) + path, program_.root / path, {}});
+    }
+    for (auto& [name, text] : lockfiles(environment_, program_.root / program_.folder)) {
+      document_.lockfiles.push_back(name);
+      add(name, std::move(text));
+    }
+    add("environment.json", bundle_text(document::to_json(environment_)));
+  }
+
+  void gather_data() {
+    if (session_options_.data.empty()) {
+      document_.notes.emplace_back(
+          "no data set was named (--data), so nobody can tell whether the other host has the same");
+      return;
+    }
+    const DataManifest manifest = data_manifest(session_options_.data, [&](std::size_t done, std::size_t of) {
+      session_.progress().at(0.05 + 0.45 * static_cast<double>(done) / static_cast<double>(of), "reading the data set");
+    });
+    add("data.manifest.json", bundle_text(document::to_json(manifest)));
+    document_.data = {.path = manifest.path,
+                      .sha256 = manifest.sha256,
+                      .files = manifest.files.size(),
+                      .bytes = manifest.bytes,
+                      .packed = options_.with_data};
+    if (!options_.with_data) return;
+    for (auto& [path, place] : data_files(session_options_.data)) {
+      files_.push_back({std::string(kDataFolder) + path, place, {}});
+    }
+  }
+
+  CommandParts common_parts() const {
+    CommandParts common = parts_;
+    common.script = program_.script;
+    return common;
+  }
+
+  void find_golden() {
+    Golden& golden = document_.golden;
+    golden.words = with_data_word(common_parts().without_python(), session_options_.data);
+    golden.folder = program_.folder == "." ? "files" : std::string(kProgramFolder) + program_.folder;
+    golden.given = session_.command();
+    golden.owner = session_options_.owner;
+    golden.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(made_)));
+    if (!program_.commit.empty()) golden.commit = program_.commit;
+    golden.modified = program_.modified;
+    if (program_.modified) {
+      document_.notes.emplace_back("tracked files differ from the commit; they are packed as they are now");
+    }
+    if (program_.commit.empty()) {
+      document_.notes.emplace_back("the script is in no git repository; --include adds what it needs");
+    }
+  }
+
+  void gather_services() {
+    GoldenCommand service{{environment_.python.executable.value_or(parts_.python)},
+                          (program_.root / program_.folder).lexically_normal().string(),
+                          environment_.variables,
+                          session_options_.owner,
+                          parts_.script.back()};
+    for (const std::string& word : common_parts().without_python()) service.words.push_back(word);
+    add("golden.service", systemd_unit(service));
+    add("golden.plist", launchd_plist(service));
+  }
+
+  Manifest manifest() const {
+    Manifest manifest;
+    manifest.golden = document_.golden;
+    manifest.platform = environment_.platform;
+    manifest.python = environment_.python.version;
+    manifest.torch = environment_.torch;
+    manifest.variables = environment_.variables;
+    manifest.data = document_.data;
+    manifest.left_out = program_.left_out;
+    return manifest;
+  }
+
+  void write() {
+    DigestBeside digest(options_.bundle);
+    const WrittenBundle written = write_bundle(
+        options_.bundle, manifest(), std::move(files_), made_,
+        [&](std::uint64_t done, std::uint64_t of) {
+          const auto total = static_cast<double>(std::max<std::uint64_t>(of, 1));
+          session_.progress().at(0.5 + 0.5 * static_cast<double>(done) / total, "packing");
+        },
+        [&](const WrittenBundle& bundle) { digest.write(bundle.sha256); });
+    digest.keep();
+    document_.sha256 = written.sha256;
+    document_.files = written.files;
+    document_.bytes = written.bytes;
+    document_.archive_bytes = fs::file_size(options_.bundle);
+  }
+
+  const PackOptions& options_;
+  const trial::SessionOptions& session_options_;
+  trial::Session& session_;
+  const CommandParts parts_;
+  const ProgramFiles program_;
+  const std::int64_t made_ = time_of_packing();
+  Environment environment_;
+  std::vector<PackedFile> files_;
+  PackDocument document_;
+};
 
 }  // namespace
 
-json pack_handoff(const PackOptions& options, const trial::SessionOptions& session_options, trial::Session& session) {
-  screen::Progress& progress = session.progress();
-  const CommandParts parts = command_parts(session.command());
-  const ProgramFiles program = program_files(parts, options.included);
-  progress.at(0.02, "asking the interpreter");
-  json environment = environment_here(parts.python);
-  environment.erase("load");  // of this minute
-  const std::int64_t made = time_of_packing();
-  json notes = json::array();
-
-  std::vector<PackedFile> files;
-  for (const std::string& path : program.paths) {
-    files.push_back({std::string(kProgramFolder) + path, program.root / path, {}});
-  }
-  json lock_names = json::array();
-  for (auto& [name, text] : lockfiles(environment, program.root / program.folder)) {
-    lock_names.push_back(name);
-    files.push_back({name, {}, std::move(text)});
-  }
-  files.push_back({"environment.json", {}, bundle_text(environment)});
-
-  json data = nullptr;
-  if (!session_options.data.empty()) {
-    const json manifest = data_manifest(session_options.data, [&](std::size_t done, std::size_t of) {
-      progress.at(0.05 + 0.45 * static_cast<double>(done) / static_cast<double>(of), "reading the data set");
-    });
-    files.push_back({"data.manifest.json", {}, bundle_text(manifest)});
-    data = {{"path", manifest["path"]},
-            {"sha256", manifest["sha256"]},
-            {"files", manifest["files"].size()},
-            {"bytes", manifest["bytes"]},
-            {"packed", options.with_data}};
-    if (options.with_data) {
-      for (auto& [path, place] : data_files(session_options.data)) {
-        files.push_back({std::string(kDataFolder) + path, place, {}});
-      }
-    }
-  } else {
-    notes.push_back("no data set was named (--data), so nobody can tell whether the other host has the same");
-  }
-
-  CommandParts common = parts;
-  common.script = program.script;
-  const json golden = {{"words", with_data_word(common.without_python(), session_options.data)},
-                       {"folder", program.folder == "." ? "files" : std::string(kProgramFolder) + program.folder},
-                       {"given", session.command()},
-                       {"owner", session_options.owner},
-                       {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(made)))},
-                       {"commit", program.commit.empty() ? json() : json(program.commit)},
-                       {"modified", program.modified}};
-  if (program.modified) notes.push_back("tracked files differ from the commit; they are packed as they are now");
-  if (program.commit.empty()) notes.push_back("the script is in no git repository; --include adds what it needs");
-
-  GoldenCommand service{{environment["python"].value("executable", parts.python)},
-                        (program.root / program.folder).lexically_normal().string(),
-                        texts_in(environment["variables"]),
-                        session_options.owner,
-                        parts.script.back()};
-  for (const std::string& word : common.without_python()) service.words.push_back(word);
-  files.push_back({"golden.service", {}, systemd_unit(service)});
-  files.push_back({"golden.plist", {}, launchd_plist(service)});
-
-  files.push_back(
-      {"loader.json", {}, bundle_text({{"caches", environment["caches"]}, {"newest", circumstances_of(session)}})});
-  if (!options.profile.empty()) files.push_back(profile_of(options.profile, session));
-  for (const trial::RecorderFile& file : trial::recorder_files()) {
-    files.push_back({std::string(trial::kRecorderFolder) + std::string(file.name), {}, std::string(file.text)});
-  }
-
-  json left_out = json::array();
-  for (const auto& [path, why] : program.left_out) left_out.push_back({{"path", path}, {"why", why}});
-  const json manifest = {{"golden", golden},
-                         {"platform", environment["platform"]},
-                         {"python", environment["python"]["version"]},
-                         {"torch", environment["torch"]},
-                         {"variables", environment["variables"]},
-                         {"data", data},
-                         {"left_out", left_out}};
-  DigestBeside digest(options.bundle);
-  const WrittenBundle written = write_bundle(
-      options.bundle, manifest, std::move(files), made,
-      [&](std::uint64_t done, std::uint64_t of) {
-        progress.at(0.5 + 0.5 * static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(of, 1)),
-                    "packing");
-      },
-      [&](const WrittenBundle& bundle) { digest.write(bundle.sha256); });
-  digest.keep();
-  return {{"bundle", options.bundle},
-          {"sha256", written.sha256},
-          {"files", written.files},
-          {"bytes", written.bytes},
-          {"archive_bytes", fs::file_size(options.bundle)},
-          {"golden", golden},
-          {"lockfiles", lock_names},
-          {"left_out", left_out},
-          {"withheld", environment["withheld"]},
-          {"data", data},
-          {"notes", notes}};
+PackDocument pack_handoff(const PackOptions& options, const trial::SessionOptions& session_options,
+                          trial::Session& session) {
+  return Packing(options, session_options, session).pack();
 }
 
 }  // namespace anymps::lab::runbook::handoff

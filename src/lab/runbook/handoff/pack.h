@@ -1,10 +1,10 @@
 // Makes a bundle of a command: what it needs, and under which circumstances it ran well.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "lab/runbook/handoff/document.h"
 #include "lab/runbook/trial/session.h"
 
 namespace anymps::lab::runbook::handoff {
@@ -16,11 +16,8 @@ struct PackOptions {
   bool with_data = false;
 };
 
-// The document of `anymps handoff pack` without what Session::finish adds:
-// {"bundle","sha256","files","bytes","archive_bytes","golden":{..},"lockfiles":[..],"left_out":[{"path","why"}],
-//  "withheld":[..],"data":{"path","sha256","files","bytes","packed"}|null,"notes":[..]}
-// Throws std::runtime_error where there is nothing to pack or it cannot be written.
-nlohmann::json pack_handoff(const PackOptions& options, const trial::SessionOptions& session_options,
-                            trial::Session& session);
+// The document but for its head. Throws std::runtime_error where there is nothing to pack or it cannot be written.
+PackDocument pack_handoff(const PackOptions& options, const trial::SessionOptions& session_options,
+                          trial::Session& session);
 
 }  // namespace anymps::lab::runbook::handoff

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,8 +15,6 @@
 
 namespace anymps::lab::runbook::handoff {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::size_t kHandoffLabelWidth = 12;
 constexpr std::size_t kMostData = 20;
@@ -40,139 +40,144 @@ class Lines {
   std::string text_;
 };
 
-std::string harmless_text(const json& value) {
-  if (value.is_null()) return "-";
-  std::string text = value.is_string() ? value.get<std::string>() : base::json_line(value);
-  // A bundle's texts are a stranger's: nothing in them moves the cursor.
+// A bundle's texts are a stranger's: nothing in them moves the cursor.
+std::string harmless_text(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
   return text;
 }
 
-std::string joined(const json& words) {
+std::string harmless_text(const std::optional<std::string>& text) { return text ? harmless_text(*text) : "-"; }
+
+std::string harmless_value(const nlohmann::json& value) {
+  return value.is_null() ? "-" : harmless_text(base::unquoted_json(value));
+}
+
+std::string joined(const std::vector<std::string>& words) {
   std::string text;
-  for (const json& word : words) text += (text.empty() ? "" : " ") + harmless_text(word);
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + harmless_text(word);
   return text;
 }
 
-void add_notes(Lines& lines, const json& document) {
-  for (const json& note : document.value("notes", json::array())) lines.prose("note", harmless_text(note), base::kDim);
+void add_notes(Lines& lines, const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) lines.prose("note", harmless_text(note), base::kDim);
 }
 
-void add_golden(Lines& lines, const json& golden) {
-  lines.prose("command", joined(golden.value("given", json::array())));
-  lines.line("owner", fmt::format("{}, {}", harmless_text(golden.value("owner", json())),
-                                  harmless_text(golden.value("date", json()))));
+void add_golden(Lines& lines, const Golden& golden) {
+  lines.prose("command", joined(golden.given));
+  lines.line("owner", fmt::format("{}, {}", harmless_text(golden.owner), harmless_text(golden.date)));
 }
 
-void add_differences(Lines& lines, const json& differences) {
+void add_differences(Lines& lines, const std::vector<Difference>& differences) {
   std::size_t data = 0;
-  for (const json& one : differences) {
-    if (one["kind"] == "data" && ++data > kMostData) continue;
-    const std::string_view code = one["severity"] == "red" ? base::kRed : base::kYellow;
-    lines.plain(fmt::format("{} {}: {}", one["severity"] == "red" ? "!" : "?", harmless_text(one["kind"]),
-                            harmless_text(one["name"])),
+  for (const Difference& one : differences) {
+    if (one.kind == DifferenceKind::kData && ++data > kMostData) continue;
+    const bool is_red = one.severity == Severity::kRed;
+    const std::string_view code = is_red ? base::kRed : base::kYellow;
+    lines.plain(fmt::format("{} {}: {}", is_red ? "!" : "?", document::word_of(one.kind), harmless_text(one.name)),
                 code);
-    lines.plain("  - " + harmless_text(one["there"]), base::kDim);
-    lines.plain("  + " + harmless_text(one["here"]), code);
+    lines.plain("  - " + harmless_value(one.there), base::kDim);
+    lines.plain("  + " + harmless_value(one.here), code);
   }
   if (data > kMostData) lines.plain(fmt::format("... and {} more files of the data set", data - kMostData), base::kRed);
 }
 
-std::size_t count_of(const json& differences, const char* severity) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(differences, [&](const json& one) { return one["severity"] == severity; }));
+std::size_t count_of(const std::vector<Difference>& differences, Severity severity) {
+  return static_cast<std::size_t>(std::ranges::count(differences, severity, &Difference::severity));
+}
+
+void add_speed(Lines& lines, const SmokeDocument& document) {
+  const WindowFigures& figures = document.figures;
+  lines.line("speed",
+             fmt::format("{:.2f} steps/s over {} steps; input takes {:.0f}%", figures.steps_per_second.value_or(0),
+                         figures.steps, 100 * figures.input_share.value_or(0)));
+  if (document.speed_ratio) {
+    lines.line("", fmt::format("{:.2f} times as fast as run {} here", *document.speed_ratio,
+                               document.local ? std::to_string(document.local->run) : "-"));
+  }
+  for (const SpeedCause& cause : document.explanation) lines.prose("because", harmless_text(cause.text), base::kYellow);
+}
+
+void add_memory(Lines& lines, const SmokeDocument& document) {
+  lines.line("memory", fmt::format("peak {}", base::human_bytes(document.figures.peak_bytes.value_or(0))));
+  const SmokePlateau& plateau = document.plateau;
+  if (!plateau.holds) return;
+  lines.line("plateau",
+             fmt::format("{}: {:+.1f}% over {} epochs ({:.0f}% are allowed)",
+                         *plateau.holds ? "holds" : "does not hold", 100 * plateau.curve.rise_share.value_or(0),
+                         plateau.curve.epochs.size(), 100 * plateau.curve.threshold.value_or(0)),
+             *plateau.holds ? base::kGreen : base::kRed);
+}
+
+std::string platform_text(const HostPlatform& platform) {
+  return fmt::format("{} {}, {} {}, {} cores, {}", harmless_text(platform.system), harmless_text(platform.release),
+                     harmless_text(platform.machine), harmless_text(platform.cpu),
+                     platform.cores ? std::to_string(*platform.cores) : "-",
+                     base::human_bytes(platform.memory_bytes.value_or(0)));
 }
 
 }  // namespace
 
-std::string pack_screen(const json& document, const base::Terminal& terminal) {
+std::string pack_screen(const PackDocument& document, const base::Terminal& terminal) {
   Lines lines(terminal);
   lines.line("bundle",
-             fmt::format("{}, {} of {} in {} files", harmless_text(document["bundle"]),
-                         base::human_bytes(document.value("archive_bytes", std::uint64_t{0})),
-                         base::human_bytes(document.value("bytes", std::uint64_t{0})), document.value("files", 0)));
-  lines.line("sha256", harmless_text(document["sha256"]));
-  add_golden(lines, document["golden"]);
-  lines.line("lockfiles", joined(document["lockfiles"]));
-  if (const json& data = document["data"]; data.is_object()) {
-    lines.line("data", fmt::format("{} files, {}{}", data.value("files", 0),
-                                   base::human_bytes(data.value("bytes", std::uint64_t{0})),
-                                   data.value("packed", false) ? "" : "; by their checksums, not packed"));
+             fmt::format("{}, {} of {} in {} files", harmless_text(document.bundle),
+                         base::human_bytes(document.archive_bytes), base::human_bytes(document.bytes), document.files));
+  lines.line("sha256", harmless_text(document.sha256));
+  add_golden(lines, document.golden);
+  lines.line("lockfiles", joined(document.lockfiles));
+  if (document.data) {
+    lines.line("data", fmt::format("{} files, {}{}", document.data->files, base::human_bytes(document.data->bytes),
+                                   document.data->packed ? "" : "; by their checksums, not packed"));
   }
-  for (const json& one : document["left_out"]) {
-    lines.line("left out", fmt::format("{}: {}", harmless_text(one["path"]), harmless_text(one["why"])), base::kYellow);
+  for (const LeftOut& one : document.left_out) {
+    lines.line("left out", fmt::format("{}: {}", harmless_text(one.path), harmless_text(one.why)), base::kYellow);
   }
-  for (const json& name : document["withheld"]) {
+  for (const std::string& name : document.withheld) {
     lines.line("left out", fmt::format("the value of {}, which looks like a secret", harmless_text(name)),
                base::kYellow);
   }
-  add_notes(lines, document);
+  add_notes(lines, document.notes);
   lines.line("", "The sha256 stands for all of it: give it to the other side by another way than the bundle.",
              base::kDim);
   return lines.take();
 }
 
-std::string verify_screen(const json& document, const base::Terminal& terminal) {
+std::string verify_screen(const VerifyDocument& document, const base::Terminal& terminal) {
   Lines lines(terminal);
-  const json& differences = document["differences"];
-  lines.line("bundle",
-             fmt::format("{}, whole, {} files", harmless_text(document["bundle"]), document.value("files", 0)));
-  lines.line("sha256", harmless_text(document["sha256"]));
-  add_golden(lines, document["golden"]);
-  if (!document["into"].is_null()) lines.line("unpacked", "into " + harmless_text(document["into"]));
-  if (!differences.empty()) lines.plain("\n- in the bundle, + here", base::kDim);
-  add_differences(lines, differences);
-  if (!differences.empty()) lines.plain("");
-  const std::size_t red = count_of(differences, "red");
+  lines.line("bundle", fmt::format("{}, whole, {} files", harmless_text(document.bundle), document.files));
+  lines.line("sha256", harmless_text(document.sha256));
+  add_golden(lines, document.golden);
+  if (document.into) lines.line("unpacked", "into " + harmless_text(*document.into));
+  if (!document.differences.empty()) lines.plain("\n- in the bundle, + here", base::kDim);
+  add_differences(lines, document.differences);
+  if (!document.differences.empty()) lines.plain("");
+  const std::size_t red = count_of(document.differences, Severity::kRed);
+  const std::size_t yellow = count_of(document.differences, Severity::kYellow);
   lines.line("verdict",
-             red == 0
-                 ? fmt::format("good: nothing differs that matters ({} that may)", count_of(differences, "yellow"))
-                 : fmt::format("bad: {} differences that matter, {} that may", red, count_of(differences, "yellow")),
+             red == 0 ? fmt::format("good: nothing differs that matters ({} that may)", yellow)
+                      : fmt::format("bad: {} differences that matter, {} that may", red, yellow),
              red == 0 ? base::kGreen : base::kRed);
-  add_notes(lines, document);
+  add_notes(lines, document.notes);
   return lines.take();
 }
 
-std::string smoke_screen(const json& document, const base::Terminal& terminal) {
+std::string smoke_screen(const SmokeDocument& document, const base::Terminal& terminal) {
   Lines lines(terminal);
-  const json& figures = document["figures"];
-  const json& plateau = document["plateau"];
-  const json& platform = document["environment"]["platform"];
-  lines.line("host", fmt::format("{}, {} there and back", harmless_text(document["host"]),
-                                 base::human_seconds(document.value("rtt_seconds", 0.0))));
-  lines.line(
-      "",
-      fmt::format("{} {}, {} {}, {} cores, {}", harmless_text(platform["system"]), harmless_text(platform["release"]),
-                  harmless_text(platform["machine"]), harmless_text(platform["cpu"]), harmless_text(platform["cores"]),
-                  base::human_bytes(platform.value("memory_bytes", std::uint64_t{0}))),
-      base::kDim);
-  lines.line("bundle", fmt::format("{} {}", document.value("copied", false) ? "copied to" : "was there already, in",
-                                   harmless_text(document["folder"])));
-  add_golden(lines, document["golden"]);
-  lines.line("speed",
-             fmt::format("{:.2f} steps/s over {} steps; input takes {:.0f}%", figures.value("steps_per_second", 0.0),
-                         figures.value("steps", 0), 100 * figures.value("input_share", 0.0)));
-  if (document["speed_ratio"].is_number()) {
-    lines.line("", fmt::format("{:.2f} times as fast as run {} here", document["speed_ratio"].get<double>(),
-                               harmless_text(document["local"]["run"])));
-  }
-  for (const json& cause : document["explanation"]) lines.prose("because", harmless_text(cause["text"]), base::kYellow);
-  lines.line("memory", fmt::format("peak {}", base::human_bytes(figures.value("peak_bytes", std::uint64_t{0}))));
-  if (plateau["holds"].is_boolean()) {
-    const bool holds = plateau["holds"].get<bool>();
-    lines.line("plateau",
-               fmt::format("{}: {:+.1f}% over {} epochs ({:.0f}% are allowed)", holds ? "holds" : "does not hold",
-                           100 * plateau["rise_share"].get<double>(), plateau["epochs"].size(),
-                           100 * plateau["threshold"].get<double>()),
-               holds ? base::kGreen : base::kRed);
-  }
-  if (const json& differences = document["differences"]; !differences.empty()) {
+  lines.line("host", fmt::format("{}, {} there and back", harmless_text(document.host),
+                                 base::human_seconds(document.rtt_seconds)));
+  lines.line("", platform_text(document.environment.platform), base::kDim);
+  lines.line("bundle", fmt::format("{} {}", document.copied ? "copied to" : "was there already, in",
+                                   harmless_text(document.folder)));
+  add_golden(lines, document.golden);
+  add_speed(lines, document);
+  add_memory(lines, document);
+  if (!document.differences.empty()) {
     lines.plain("\n- in the bundle, + there", base::kDim);
-    add_differences(lines, differences);
+    add_differences(lines, document.differences);
   }
-  add_notes(lines, document);
+  add_notes(lines, document.notes);
   return lines.take();
 }
 

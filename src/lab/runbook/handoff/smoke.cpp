@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gpu/support/whole_file.h"
@@ -14,10 +15,12 @@
 #include "lab/host/python.h"
 #include "lab/host/remote_host.h"
 #include "lab/host/run_folder.h"
+#include "lab/runbook/handoff/data_manifest.h"
 #include "lab/runbook/handoff/environment.h"
 #include "lab/runbook/handoff/environment_difference.h"
 #include "lab/runbook/handoff/golden_command.h"
 #include "lab/runbook/handoff/smoke_figures.h"
+#include "lab/runbook/handoff/speed_causes.h"
 #include "lab/runbook/trial/recorder_files.h"
 
 namespace anymps::lab::runbook::handoff {
@@ -75,93 +78,123 @@ std::string without_end(std::string text) {
   return text;
 }
 
+template <typename T>
+json or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json();
+}
+
+json machine_facts(const HostPlatform& platform) {
+  return {{"architecture", or_null(platform.machine)},
+          {"kernel", fmt::format("{} {}", platform.system.value_or(""), platform.release.value_or(""))},
+          {"cpu", or_null(platform.cpu)},
+          {"cores", or_null(platform.cores)},
+          {"memory_bytes", or_null(platform.memory_bytes)}};
+}
+
 class Smoke {
  public:
   Smoke(const Bundle& bundle, const SmokeOptions& options, trial::Session& session)
       : bundle_(bundle), options_(options), session_(session), remote_(host::split_words(options.ssh), options.host) {
+    const Golden& golden = bundle.manifest.golden;
     std::vector<std::string> words = {"python"};
-    for (const json& word : bundle.manifest["golden"].value("words", json::array())) {
-      words.push_back(word.get<std::string>());
-    }
+    words.insert(words.end(), golden.words.begin(), golden.words.end());
     parts_ = command_parts(words);
     // Paths are this host's own affair.
-    const json variables = bundle.manifest.value("variables", json::object());
-    for (const auto& [name, value] : variables.items()) {
-      if (const std::string text = value.get<std::string>(); text.find('/') == std::string::npos) {
-        variables_.push_back(name + "=" + text);
+    for (const auto& [name, value] : bundle.manifest.variables) {
+      if (value.find('/') == std::string::npos) {
+        variables_.push_back(name + "=" + value);
       } else {
         not_taken_.push_back(name);
       }
     }
   }
 
-  json run() {
+  SmokeResult run() {
     screen::Progress& progress = session_.progress();
     progress.at(0.02, "measuring the way there");
-    const double round_trip = remote_.round_trip_seconds();
-    const json environment = ask();
+    document_.host = remote_.name();
+    document_.sha256 = bundle_.sha256;
+    document_.golden = bundle_.manifest.golden;
+    document_.rtt_seconds = remote_.round_trip_seconds();
+    document_.environment = ask();
+    document_.differences = environment_differences(
+        document_.environment, bundle_.described<Environment>("environment.json").value_or(Environment{}));
     progress.at(0.1, "copying the bundle");
-    const bool copied = copy();
+    document_.copied = copy();
+    document_.folder = folder_;
     progress.at(0.3, "running a window there");
-    json figures = session_.part("window", [&] {
+    run_window();
+    progress.at(0.6, "running the plateau test there");
+    run_plateau();
+    take_notes();
+    compare_with_local();
+    put_facts();
+    const document::Verdict verdict = smoke_verdict(document_.plateau);
+    return {.verdict = verdict, .document = std::move(document_)};
+  }
+
+ private:
+  void run_window() {
+    const json figures = session_.part("window", [&] {
       const host::RunFolder recordings = host::RunFolder::temporary();
       record({{"mode", "window"}, {"warm_up", options_.warm_up}, {"steps", options_.steps}}, recordings.path());
-      return window_figures(recordings.path());
+      return document::to_json(window_figures(recordings.path()));
     });
-    if (figures["steps_per_second"].is_null()) {
+    document_.figures = document::described_from<WindowFigures>(figures);
+    if (!document_.figures.steps_per_second) {
       throw host::RemoteError(fmt::format("{}: the script took less than {} steps there, so its speed is not known",
                                           remote_.name(), options_.warm_up + 1));
     }
-    progress.at(0.6, "running the plateau test there");
-    const json plateau = session_.part("plateau", [&] {
+  }
+
+  void run_plateau() {
+    const json figures = session_.part("plateau", [&] {
       const host::RunFolder recordings = host::RunFolder::temporary();
       json spec = {{"mode", "plateau"}, {"epochs", options_.epochs}};
       if (options_.epoch_steps > 0) spec["epoch_steps"] = options_.epoch_steps;
       record(spec, recordings.path());
-      return plateau_figures(recordings.path(), options_.epochs, options_.threshold);
+      return document::to_json(plateau_figures(recordings.path(), options_.epochs, options_.threshold));
     });
+    document_.plateau = document::described_from<SmokePlateau>(figures);
     // A script that leaves the device alone has its tensors in the process's own memory.
-    for (const json& epoch : plateau["epochs"]) {
-      if (figures["peak_measure"] == "tensors") break;
-      figures["peak_bytes"] = std::max(figures["peak_bytes"], epoch["resident_bytes"]);
+    if (document_.figures.peak_measure == plateau::Measure::kTensors) return;
+    for (const plateau::Epoch& epoch : document_.plateau.curve.epochs) {
+      document_.figures.peak_bytes = std::max(document_.figures.peak_bytes.value_or(0), epoch.resident_bytes);
     }
-    json notes = json::array();
-    if (!not_taken_.empty()) {
-      notes.push_back(fmt::format("not set there, because they hold paths of the host that packed: {}",
-                                  fmt::join(not_taken_, ", ")));
-    }
-    if (plateau["holds"].is_null()) {
-      notes.push_back(fmt::format("only {} seen there, too few for the plateau test; --epoch-steps cuts shorter ones",
-                                  base::counted(plateau["epochs"].size(), "epoch")));
-    }
-    const json local = local_side();
-    json document = {{"host", remote_.name()},
-                     {"rtt_seconds", round_trip},
-                     {"folder", folder_},
-                     {"copied", copied},
-                     {"sha256", bundle_.sha256},
-                     {"golden", bundle_.manifest["golden"]},
-                     {"figures", figures},
-                     {"plateau", plateau},
-                     {"environment", environment},
-                     {"differences", environment_differences(environment, bundle_.document("environment.json"))},
-                     {"local", nullptr},
-                     {"speed_ratio", nullptr},
-                     {"explanation", json::array()}};
-    if (local.is_null()) {
-      notes.push_back("the logbook has no run of this command here to compare with; anymps profile makes one");
-    } else {
-      document["local"] = {{"run", local["run"]}, {"verb", local["verb"]}, {"figures", local["figures"]}};
-      document["speed_ratio"] =
-          figures["steps_per_second"].get<double>() / local["figures"]["steps_per_second"].get<double>();
-      document["explanation"] = explain_speed(local, {{"figures", figures}, {"environment", environment}});
-    }
-    document["notes"] = std::move(notes);
-    put_facts(round_trip, environment, figures);
-    return document;
   }
 
- private:
+  void take_notes() {
+    if (!not_taken_.empty()) {
+      document_.notes.push_back(fmt::format("not set there, because they hold paths of the host that packed: {}",
+                                            fmt::join(not_taken_, ", ")));
+    }
+    if (!document_.plateau.holds) {
+      document_.notes.push_back(
+          fmt::format("only {} seen there, too few for the plateau test; --epoch-steps cuts shorter ones",
+                      base::counted(document_.plateau.curve.epochs.size(), "epoch")));
+    }
+  }
+
+  // With the newest run of the same command on this host that tells a speed.
+  void compare_with_local() {
+    for (const logbook::LoggedRun& run : session_.logbook().runs("", 1000)) {
+      if (run.state != logbook::RunState::kDone || run.verb.starts_with("handoff") ||
+          !same_script(run.command, bundle_.manifest.golden.given)) {
+        continue;
+      }
+      const auto here = host_speed_of(run.document, run.facts);
+      if (!here) continue;
+      const WindowFigures& figures = document_.figures;
+      const Speed there = {figures.steps_per_second.value_or(0), figures.input_share};
+      document_.local = LocalRun{run.id, run.verb, here->figures};
+      document_.speed_ratio = there.steps_per_second / here->figures.steps_per_second;
+      document_.explanation = explain_speed(*here, {there, document_.environment});
+      return;
+    }
+    document_.notes.emplace_back(
+        "the logbook has no run of this command here to compare with; anymps profile makes one");
+  }
+
   std::string with_variables(std::vector<std::string> more) const {
     std::vector<std::string> words = {"env"};
     words.insert(words.end(), variables_.begin(), variables_.end());
@@ -176,10 +209,10 @@ class Smoke {
     return remote_.run_with(with_variables(words), what, std::string(program));
   }
 
-  json ask() {
-    json environment = environment_from(
+  Environment ask() {
+    Environment environment = environment_from(
         ask_python(environment_question(), {}, fmt::format("{} cannot be run", options_.python)), remote_.name());
-    if (environment["torch"].is_null()) {
+    if (!environment.torch) {
       throw host::RemoteError(
           fmt::format("{}: {} has no torch (--python names another)", remote_.name(), options_.python));
     }
@@ -212,14 +245,13 @@ class Smoke {
 
   std::string data_path() const {
     if (!options_.data.empty()) return options_.data;
-    const json data = bundle_.manifest.value("data", json());
-    if (!data.is_object()) return kDataWord;
-    if (data.value("packed", json()) != true) return data.value("path", "");
+    const std::optional<DataSet>& data = bundle_.manifest.data;
+    if (!data) return kDataWord;
+    if (!data->packed) return data->path;
     // A data set that is one file is packed as one file of the folder.
-    const json listed = bundle_.document("data.manifest.json");
-    const json files = listed.is_object() ? listed.value("files", json::array()) : json::array();
-    const std::string name = fs::path(data.value("path", "")).filename().string();
-    const bool is_file = files.size() == 1 && files[0].is_object() && files[0].value("path", json()) == name;
+    const auto listed = bundle_.described<DataManifest>("data.manifest.json");
+    const std::string name = fs::path(data->path).filename().string();
+    const bool is_file = listed && listed->files.size() == 1 && listed->files.front().path == name;
     return folder_ + "/data" + (is_file ? "/" + name : "");
   }
 
@@ -231,7 +263,7 @@ class Smoke {
     words.insert(words.end(), {"-c", std::string(trial::kRunRecorded), folder_});
     words.insert(words.end(), parts_.script.begin(), parts_.script.end());
     for (std::string& word : with_data_path(parts_.arguments, data_path())) words.push_back(std::move(word));
-    const std::string start = base::shell_quoted(folder_ + "/" + bundle_.manifest["golden"].value("folder", "files"));
+    const std::string start = base::shell_quoted(folder_ + "/" + bundle_.manifest.golden.folder);
     remote_.run(fmt::format("mkdir -p {0} && cd {0} && exec {1} >&2", start, with_variables(words)),
                 "the script failed there");
     const json collected = base::json_of(ask_python(kCollect, {recordings}, "there are no recordings"));
@@ -242,54 +274,34 @@ class Smoke {
     }
   }
 
-  // The newest run of the same command on this host that tells a speed, in the form of explain_speed; null: none.
-  json local_side() {
-    std::vector<std::string> given;
-    for (const json& word : bundle_.manifest["golden"].value("given", json::array())) {
-      if (word.is_string()) given.push_back(word.get<std::string>());
-    }
-    for (const logbook::LoggedRun& run : session_.logbook().runs("", 1000)) {
-      if (run.state != logbook::RunState::kDone || run.verb.starts_with("handoff") || !same_script(run.command, given))
-        continue;
-      json side = local_side_of(run.document, run.facts);
-      if (side.is_null()) continue;
-      side.update({{"run", run.id}, {"verb", run.verb}});
-      return side;
-    }
-    return nullptr;
-  }
-
   // The circumstances are that host's; what this one would say of itself in their place is taken away.
-  void put_facts(double round_trip, const json& environment, const json& figures) {
+  void put_facts() {
     json facts;
     for (const char* name : {"swap", "thermal", "memory_free_bytes", "power_adapter", "low_power_mode", "battery_share",
                              "background", "container"}) {
       facts[name] = nullptr;
     }
-    const json& platform = environment["platform"];
+    const Environment& environment = document_.environment;
     json mounts = json::array();
-    for (const json& cache : environment["caches"]) {
-      mounts.push_back({{"name", cache["name"]}, {"path", cache["path"]}, {"type", cache["mount"]}});
+    for (const CacheFolder& cache : environment.caches) {
+      mounts.push_back({{"name", cache.name}, {"path", or_null(cache.path)}, {"type", or_null(cache.mount)}});
     }
-    facts.update({{"host", remote_.name()},
-                  {"machine",
-                   {{"architecture", platform["machine"]},
-                    {"kernel", fmt::format("{} {}", platform.value("system", ""), platform.value("release", ""))},
-                    {"cpu", platform["cpu"]},
-                    {"cores", platform["cores"]},
-                    {"memory_bytes", platform["memory_bytes"]}}},
-                  {"load", environment["load"]},
+    const Golden& golden = document_.golden;
+    const std::optional<DataSet>& data = bundle_.manifest.data;
+    facts.update({{"host", document_.host},
+                  {"machine", machine_facts(environment.platform)},
+                  {"load", or_null(environment.load)},
                   {"cache_mounts", mounts},
-                  {"environment", environment["variables"]},
-                  {"artifact_store", {{"host", remote_.name()}, {"rtt_seconds", round_trip}}},
-                  {"torch", environment["torch"]["version"]},
-                  {"python", environment["python"]["version"]},
-                  {"commit", bundle_.manifest["golden"].value("commit", json())},
-                  {"dirty", bundle_.manifest["golden"].value("modified", json())},
-                  {"data_set", bundle_.manifest.value("data", json())},
-                  {"batch", figures["batch"]},
-                  {"workers", figures["workers"]},
-                  {"peak_bytes", figures["peak_bytes"]}});
+                  {"environment", environment.variables},
+                  {"artifact_store", {{"host", document_.host}, {"rtt_seconds", document_.rtt_seconds}}},
+                  {"torch", or_null(environment.torch.value_or(TorchBuild{}).version)},
+                  {"python", or_null(environment.python.version)},
+                  {"commit", or_null(golden.commit)},
+                  {"dirty", or_null(golden.modified)},
+                  {"data_set", data ? document::to_json(*data) : json()},
+                  {"batch", or_null(document_.figures.batch)},
+                  {"workers", or_null(document_.figures.workers)},
+                  {"peak_bytes", or_null(document_.figures.peak_bytes)}});
     session_.put_facts(facts);
   }
 
@@ -301,18 +313,18 @@ class Smoke {
   std::vector<std::string> variables_;
   std::vector<std::string> not_taken_;
   std::string folder_;  // on that host, absolute
+  SmokeDocument document_;
 };
 
 }  // namespace
 
-json smoke_handoff(const Bundle& bundle, const SmokeOptions& options, trial::Session& session) {
+SmokeResult smoke_handoff(const Bundle& bundle, const SmokeOptions& options, trial::Session& session) {
   return Smoke(bundle, options, session).run();
 }
 
-document::Verdict smoke_verdict(const json& document) {
-  const json& holds = document["plateau"]["holds"];
-  if (holds.is_null()) return document::Verdict::kUnknown;
-  return holds == false ? document::Verdict::kBad : document::Verdict::kGood;
+document::Verdict smoke_verdict(const SmokePlateau& plateau) {
+  if (!plateau.holds) return document::Verdict::kUnknown;
+  return *plateau.holds ? document::Verdict::kGood : document::Verdict::kBad;
 }
 
 }  // namespace anymps::lab::runbook::handoff

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "lab/runbook/document/verdict.h"
 #include "lab/runbook/handoff/bundle_reader.h"
+#include "lab/runbook/handoff/document.h"
 #include "lab/runbook/trial/session.h"
 
 namespace anymps::lab::runbook::handoff {
@@ -24,14 +25,15 @@ struct SmokeOptions {
   double threshold = 0.26;        // share by which memory may rise
 };
 
-// The document of `anymps handoff smoke` without what Session::finish adds:
-// {"host","rtt_seconds","folder","copied","sha256","golden":{..},"figures":window_figures,"plateau":plateau_figures,
-//  "environment":{..},"differences":[..],"local":{"run","verb","figures"}|null,"speed_ratio","explanation":[..],
-//  "notes":[..]}
-// Throws RemoteError where the host cannot be reached, lacks python or torch, or the run fails there.
-nlohmann::json smoke_handoff(const Bundle& bundle, const SmokeOptions& options, trial::Session& session);
+struct SmokeResult {
+  document::Verdict verdict = document::Verdict::kUnknown;
+  SmokeDocument document;  // but for its head
+};
 
-// Bad where the memory does not hold its level.
-document::Verdict smoke_verdict(const nlohmann::json& document);
+// Throws RemoteError where the host cannot be reached, lacks python or torch, or the run fails there.
+SmokeResult smoke_handoff(const Bundle& bundle, const SmokeOptions& options, trial::Session& session);
+
+// Bad where the memory does not hold its level, unknown where that could not be told.
+document::Verdict smoke_verdict(const SmokePlateau& plateau);
 
 }  // namespace anymps::lab::runbook::handoff

@@ -1,10 +1,11 @@
 // Takes a bundle on the other side: whether it is whole, and what differs here from where it was made.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "lab/runbook/document/verdict.h"
 #include "lab/runbook/handoff/bundle_reader.h"
+#include "lab/runbook/handoff/document.h"
 #include "lab/runbook/screen/progress.h"
 
 namespace anymps::lab::runbook::handoff {
@@ -21,8 +22,11 @@ struct VerifyOptions {
 // The bundle, read whole. Throws BundleError, also where its manifest is another than the user says.
 Bundle opened_bundle(const std::string& path, const std::string& sha256, const BundleLimits& limits);
 
-// The document of `anymps handoff verify` without what Session::finish adds:
-// {"bundle","sha256","files","into","golden":{..},"differences":[{"kind","name","here","there","severity"}],"notes":[..]}
-nlohmann::json verify_handoff(const Bundle& bundle, const VerifyOptions& options, screen::Progress& progress);
+struct VerifyResult {
+  document::Verdict verdict = document::Verdict::kUnknown;  // bad where something differs that matters
+  VerifyDocument document;                                  // but for its head
+};
+
+VerifyResult verify_handoff(const Bundle& bundle, const VerifyOptions& options, screen::Progress& progress);
 
 }  // namespace anymps::lab::runbook::handoff

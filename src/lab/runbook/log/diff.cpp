@@ -1,4 +1,4 @@
-#include "lab/runbook/logbook/diff.h"
+#include "lab/runbook/log/diff.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,13 +11,15 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "lab/runbook/document/fields.h"
-#include "lab/runbook/logbook/explanations.h"
-#include "lab/runbook/logbook/fields.h"
-#include "lab/runbook/logbook/figures.h"
+#include "lab/runbook/log/explanations.h"
+#include "lab/runbook/log/fields.h"
+#include "lab/runbook/log/figures.h"
 
-namespace anymps::lab::runbook::logbook {
+namespace anymps::lab::runbook::log {
 namespace {
 
 using nlohmann::json;
@@ -33,10 +35,10 @@ bool begins_with_word(std::string_view name, std::string_view word) {
   return name.starts_with(word) && (name.size() == word.size() || name[word.size()] == '.');
 }
 
-std::string kind_of(std::string_view name) {
-  if (begins_with_word(name, "settings") || name == "command") return "setting";
+ChangeKind kind_of(std::string_view name) {
+  if (begins_with_word(name, "settings") || name == "command") return ChangeKind::kSetting;
   const bool condition = std::ranges::any_of(kConditions, [&](auto word) { return begins_with_word(name, word); });
-  return condition ? "condition" : "circumstance";
+  return condition ? ChangeKind::kCondition : ChangeKind::kCircumstance;
 }
 
 // {"machine": {"cpu": ...}} as {"machine.cpu": ...}. Lists stay whole.
@@ -49,7 +51,7 @@ void flatten_with_dots(const json& value, const std::string& prefix, std::map<st
     flatten_with_dots(inner, prefix.empty() ? name : prefix + "." + name, flat);
 }
 
-std::map<std::string, json> flat_facts(const LoggedRun& run) {
+std::map<std::string, json> flat_facts(const logbook::LoggedRun& run) {
   std::map<std::string, json> flat;
   flatten_with_dots(run.facts, "", flat);
   flat["command"] = run.command;
@@ -65,32 +67,26 @@ std::map<std::string, json> flat_facts(const LoggedRun& run) {
   return flat;
 }
 
-json changes(const LoggedRun& before, const LoggedRun& after) {
+std::vector<Change> changes(const logbook::LoggedRun& before, const logbook::LoggedRun& after) {
   const auto first = flat_facts(before);
   const auto second = flat_facts(after);
   std::set<std::string> names;
   for (const auto& [name, value] : first) names.insert(name);
   for (const auto& [name, value] : second) names.insert(name);
-  auto all = json::array();
+  std::vector<Change> all;
   for (const std::string& name : names) {
     const json old_value = first.contains(name) ? first.at(name) : json();
     const json new_value = second.contains(name) ? second.at(name) : json();
     if (old_value == new_value) continue;
-    all.push_back({{"name", name}, {"before", old_value}, {"after", new_value}, {"kind", kind_of(name)}});
+    all.push_back({name, old_value, new_value, kind_of(name)});
   }
   return all;
 }
 
-json end_of(const LoggedRun& run) {
-  return {{"run", run.id},
-          {"verb", run.verb},
-          {"started", run.started},
-          {"verdict", document::verdict_text(run.verdict)},
-          {"command", run.command}};
-}
+DiffEnd end_of(const logbook::LoggedRun& run) { return {run.id, run.verb, run.started, run.verdict, run.command}; }
 
 struct Comparison {
-  json figures = json::array();
+  std::vector<FigurePair> figures;
   std::optional<double> speed_change;  // the median of all places
   bool within_spread = true;           // of the figures that the speed is taken from
 };
@@ -101,29 +97,26 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-bool overlap(const RunFigure& one, const RunFigure& other) {
+bool overlap(const document::Figure& one, const document::Figure& other) {
   return one.low && one.high && other.low && other.high && *one.low <= *other.high && *other.low <= *one.high;
 }
 
-Comparison compare(const LoggedRun& before, const LoggedRun& after) {
+Comparison compare(const logbook::LoggedRun& before, const logbook::LoggedRun& after) {
   Comparison result;
-  const std::vector<RunFigure> second = run_figures(after);
+  const std::vector<document::Figure> second = run_figures(after);
   std::vector<double> rates;
   std::vector<double> times;
-  for (const RunFigure& old_figure : run_figures(before)) {
-    const auto found = std::ranges::find_if(
-        second, [&](const RunFigure& figure) { return figure.name == old_figure.name && figure.at == old_figure.at; });
+  for (const document::Figure& old_figure : run_figures(before)) {
+    const auto found = std::ranges::find_if(second, [&](const document::Figure& figure) {
+      return figure.name == old_figure.name && figure.at == old_figure.at;
+    });
     if (found == second.end()) continue;
     const bool comparable = old_figure.value != 0;
     const double change = comparable ? found->value / old_figure.value - 1 : 0;
-    result.figures.push_back({{"name", old_figure.name},
-                              {"at", old_figure.at},
-                              {"kind", kind_text(old_figure.kind)},
-                              {"before", old_figure.value},
-                              {"after", found->value},
-                              {"change", comparable ? json(change) : json()}});
+    result.figures.push_back({old_figure.name, old_figure.at, old_figure.kind, old_figure.value, found->value,
+                              comparable ? std::optional(change) : std::nullopt});
     if (!comparable || found->value <= 0) continue;
-    if (old_figure.kind == FigureKind::kRate) {
+    if (old_figure.kind == document::FigureKind::kRate) {
       rates.push_back(change);
       if (!overlap(old_figure, *found)) result.within_spread = false;
     }
@@ -177,22 +170,17 @@ std::string conclusion(const Comparison& comparison, const std::vector<Explanati
 
 }  // namespace
 
-json log_diff(const RunWithSamples& before, const RunWithSamples& after) {
-  const Comparison comparison = compare(before.run, after.run);
-  const std::vector<Explanation> explanations = explain(before, after, comparison.speed_change);
-  auto listed = json::array();
-  for (const Explanation& explanation : explanations) {
-    listed.push_back({{"name", explanation.name},
-                      {"text", explanation.text},
-                      {"up_to", explanation.up_to ? json(*explanation.up_to) : json()}});
-  }
-  return {{"before", end_of(before.run)},
-          {"after", end_of(after.run)},
-          {"changed", changes(before.run, after.run)},
-          {"figures", comparison.figures},
-          {"speed_change", comparison.speed_change ? json(*comparison.speed_change) : json()},
-          {"explanations", std::move(listed)},
-          {"conclusion", conclusion(comparison, explanations)}};
+DiffDocument log_diff(const RunWithSamples& before, const RunWithSamples& after) {
+  Comparison comparison = compare(before.run, after.run);
+  DiffDocument document;
+  document.before = end_of(before.run);
+  document.after = end_of(after.run);
+  document.changed = changes(before.run, after.run);
+  document.speed_change = comparison.speed_change;
+  document.explanations = explain(before, after, comparison.speed_change);
+  document.conclusion = conclusion(comparison, document.explanations);
+  document.figures = std::move(comparison.figures);
+  return document;
 }
 
-}  // namespace anymps::lab::runbook::logbook
+}  // namespace anymps::lab::runbook::log

@@ -1,4 +1,4 @@
-#include "lab/runbook/logbook/explanations.h"
+#include "lab/runbook/log/explanations.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,9 +11,9 @@
 
 #include "lab/base/units.h"
 #include "lab/runbook/document/fields.h"
-#include "lab/runbook/logbook/fields.h"
+#include "lab/runbook/log/fields.h"
 
-namespace anymps::lab::runbook::logbook {
+namespace anymps::lab::runbook::log {
 namespace {
 
 using nlohmann::json;
@@ -254,4 +254,4 @@ std::vector<Explanation> explain(const RunWithSamples& before, const RunWithSamp
   return explanations;
 }
 
-}  // namespace anymps::lab::runbook::logbook
+}  // namespace anymps::lab::runbook::log

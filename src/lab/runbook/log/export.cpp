@@ -1,4 +1,4 @@
-#include "lab/runbook/logbook/export.h"
+#include "lab/runbook/log/export.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,10 +11,10 @@
 #include "lab/base/json_text.h"
 #include "lab/base/safe_text.h"
 #include "lab/runbook/document/fields.h"
-#include "lab/runbook/logbook/fields.h"
-#include "lab/runbook/logbook/figures.h"
+#include "lab/runbook/log/fields.h"
+#include "lab/runbook/log/figures.h"
 
-namespace anymps::lab::runbook::logbook {
+namespace anymps::lab::runbook::log {
 namespace {
 
 using nlohmann::json;
@@ -41,10 +41,10 @@ std::string markdown_line(const std::vector<std::string>& cells) {
 }
 
 // The words as a shell would take them, near enough to be read.
-std::string exported_command(const LoggedRun& run) { return fmt::format("{}", fmt::join(run.command, " ")); }
+std::string exported_command(const logbook::LoggedRun& run) { return fmt::format("{}", fmt::join(run.command, " ")); }
 
-std::string figure_line(const RunFigure& figure) {
-  return fmt::format("{} {}{}", figure.name, figure_text(figure.kind, figure.value),
+std::string figure_line(const document::Figure& figure) {
+  return fmt::format("{} {}{}", figure.name, document::figure_text(figure.kind, figure.value),
                      figure.at.empty() ? "" : " at " + figure.at);
 }
 
@@ -91,11 +91,7 @@ class Sentences {
 
 json log_to_json(const std::vector<RunWithSamples>& runs) {
   auto all = json::array();
-  for (const RunWithSamples& one : runs) {
-    json run = to_json(one.run);
-    run["samples"] = one.samples;
-    all.push_back(std::move(run));
-  }
+  for (const RunWithSamples& one : runs) all.push_back(document::to_json(one));
   return all;
 }
 
@@ -105,10 +101,10 @@ std::string log_to_csv(const std::vector<RunWithSamples>& runs) {
   heads.insert(heads.end(), {"figure", "figure_at", "figure_value"});
   std::string text = csv_line(heads);
   for (const RunWithSamples& one : runs) {
-    const LoggedRun& run = one.run;
+    const logbook::LoggedRun& run = one.run;
     std::vector<std::string> cells = {std::to_string(run.id),
                                       run.verb,
-                                      std::string(state_text(run.state)),
+                                      std::string(document::word_of(run.state)),
                                       std::string(document::verdict_text(run.verdict)),
                                       run.started,
                                       run.ended,
@@ -118,7 +114,7 @@ std::string log_to_csv(const std::vector<RunWithSamples>& runs) {
       const json& value = value_of(field, run.facts);
       cells.push_back(value.is_null() ? "" : base::unquoted_json(value));
     }
-    const std::vector<RunFigure> figures = run_figures(run);
+    const std::vector<document::Figure> figures = run_figures(run);
     const bool any = !figures.empty();
     cells.push_back(any ? figures.front().name : "");
     cells.push_back(any ? figures.front().at : "");
@@ -135,7 +131,7 @@ std::string log_to_markdown(const std::vector<RunWithSamples>& runs) {
   for (const RunWithSamples& one : runs) {
     const json& facts = one.run.facts;
     const auto field = [&facts](const char* name) { return text_of(log_field(name), facts); };
-    const std::vector<RunFigure> figures = run_figures(one.run);
+    const std::vector<document::Figure> figures = run_figures(one.run);
     text += markdown_line({std::to_string(one.run.id), one.run.started, one.run.verb,
                            std::string(document::verdict_text(one.run.verdict)), field("torch"), short_commit(facts),
                            field("batch"), field("resolution"), field("peak_bytes"), field("fallback"),
@@ -145,7 +141,7 @@ std::string log_to_markdown(const std::vector<RunWithSamples>& runs) {
 }
 
 std::string log_to_paragraph(const RunWithSamples& one) {
-  const LoggedRun& run = one.run;
+  const logbook::LoggedRun& run = one.run;
   const json& facts = run.facts;
   Sentences text(facts);
   text.add(fmt::format("Run {} of the logbook (`anymps {}`, {}).", run.id, run.verb, run.started));
@@ -171,10 +167,10 @@ std::string log_to_paragraph(const RunWithSamples& one) {
              {"checkpointing", "checkpointing: {}"},
              {"accumulation", "accumulation: {}"}});
   text.list({{"data_sha256", "SHA-256 of the data set: {}"}});
-  if (const std::vector<RunFigure> figures = run_figures(run); !figures.empty()) {
+  if (const std::vector<document::Figure> figures = run_figures(run); !figures.empty()) {
     text.add("Figure: " + figure_line(figures.front()) + ".");
   }
   return text.take();
 }
 
-}  // namespace anymps::lab::runbook::logbook
+}  // namespace anymps::lab::runbook::log

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/runbook/logbook/diff.h"
+#include "lab/runbook/log/document.h"
 
-namespace anymps::lab::runbook::logbook {
+namespace anymps::lab::runbook::log {
 
 // Everything: runs with their facts, documents and samples.
 nlohmann::json log_to_json(const std::vector<RunWithSamples>& runs);
@@ -22,4 +22,4 @@ std::string log_to_markdown(const std::vector<RunWithSamples>& runs);
 // A paragraph for a README: with what the figures of that run were made.
 std::string log_to_paragraph(const RunWithSamples& run);
 
-}  // namespace anymps::lab::runbook::logbook
+}  // namespace anymps::lab::runbook::log

@@ -1,4 +1,4 @@
-#include "lab/runbook/logbook/fields.h"
+#include "lab/runbook/log/fields.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "lab/base/units.h"
 #include "lab/runbook/document/fields.h"
 
-namespace anymps::lab::runbook::logbook {
+namespace anymps::lab::runbook::log {
 namespace {
 
 using nlohmann::json;
@@ -120,4 +120,4 @@ std::string text_of(const LogField& field, const json& facts) {
   return base::unquoted_json(value);
 }
 
-}  // namespace anymps::lab::runbook::logbook
+}  // namespace anymps::lab::runbook::log

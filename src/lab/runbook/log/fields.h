@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace anymps::lab::runbook::logbook {
+namespace anymps::lab::runbook::log {
 
 enum class FieldKind { kText, kBytes, kFlag, kShare, kSeconds, kApps, kMounts };
 
@@ -37,4 +37,4 @@ const nlohmann::json& value_of(const LogField& field, const nlohmann::json& fact
 // "-" where it was not recorded.
 std::string text_of(const LogField& field, const nlohmann::json& facts);
 
-}  // namespace anymps::lab::runbook::logbook
+}  // namespace anymps::lab::runbook::log

@@ -1,6 +1,7 @@
-#include "lab/runbook/logbook/screen.h"
+#include "lab/runbook/log/screen.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,29 +13,24 @@
 #include "lab/base/json_text.h"
 #include "lab/base/text_wrap.h"
 #include "lab/runbook/document/fields.h"
-#include "lab/runbook/logbook/fields.h"
-#include "lab/runbook/logbook/figures.h"
+#include "lab/runbook/log/fields.h"
+#include "lab/runbook/log/figures.h"
 
-namespace anymps::lab::runbook::logbook {
+namespace anymps::lab::runbook::log {
 namespace {
 
 using nlohmann::json;
 
 constexpr std::size_t kLogLabelWidth = 24;
 
-std::string_view verdict_colour(const std::string& verdict) {
-  if (verdict == "good") return "32";
-  return verdict == "bad" ? "31" : "33";
+std::string_view verdict_colour(document::Verdict verdict) {
+  if (verdict == document::Verdict::kGood) return base::kGreen;
+  return verdict == document::Verdict::kBad ? base::kRed : base::kYellow;
 }
 
 std::size_t width_of(const base::Terminal& terminal) { return std::clamp<std::size_t>(terminal.width, 40, 120); }
 
-std::string logged_command(const json& run) {
-  std::string text;
-  for (const json& word : document::member(run, "command"))
-    text += (text.empty() ? "" : " ") + base::unquoted_json(word);
-  return text;
-}
+std::string logged_command(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
 
 std::string line(const base::Terminal& terminal, std::string_view label, std::string_view text) {
   // Counted in characters: a label may have more bytes than that.
@@ -44,7 +40,7 @@ std::string line(const base::Terminal& terminal, std::string_view label, std::st
 }
 
 // The least and the most of a field in the samples.
-std::string range_text(const json& samples, const LogField& field) {
+std::string range_text(const std::vector<json>& samples, const LogField& field) {
   std::optional<std::pair<double, double>> range;
   for (const json& sample : samples) {
     const json& value = value_of(field, sample);
@@ -62,16 +58,12 @@ std::string range_text(const json& samples, const LogField& field) {
   return range->first == range->second ? shown(range->first) : shown(range->first) + " to " + shown(range->second);
 }
 
-std::string note_lines(const base::Terminal& terminal, const json& notes) {
+std::string note_lines(const base::Terminal& terminal, const std::vector<logbook::LoggedNote>& notes) {
   std::string text;
-  for (const json& note : notes) {
-    const auto run = static_cast<std::int64_t>(document::number_in(note, "run").value_or(0));
-    text += fmt::format("  {}  {}{}\n", document::string_in(note, "at"), document::string_in(note, "kind"),
-                        run > 0 ? fmt::format(", run {}", run) : "");
-    text += "    " + base::wrapped(document::string_in(note, "text"), width_of(terminal), "    ");
-    if (const std::string why = document::string_in(note, "why"); !why.empty()) {
-      text += "    " + base::wrapped("because: " + why, width_of(terminal), "    ");
-    }
+  for (const logbook::LoggedNote& note : notes) {
+    text += fmt::format("  {}  {}{}\n", note.at, note.kind, note.run > 0 ? fmt::format(", run {}", note.run) : "");
+    text += "    " + base::wrapped(note.text, width_of(terminal), "    ");
+    if (!note.why.empty()) text += "    " + base::wrapped("because: " + note.why, width_of(terminal), "    ");
   }
   return text;
 }
@@ -86,140 +78,136 @@ std::string changed_fact_text(const std::string& name, const json& value) {
   return text_of(*field, facts);
 }
 
-std::string change_line(const base::Terminal& terminal, const json& change) {
-  const std::string name = document::string_in(change, "name");
-  const LogField* field = field_at(name);
-  return line(terminal, base::keep_ends(field != nullptr ? field->label : name, kLogLabelWidth - 3),
-              changed_fact_text(name, document::member(change, "before")) + " -> " +
-                  changed_fact_text(name, document::member(change, "after")));
+std::string change_line(const base::Terminal& terminal, const Change& change) {
+  const LogField* field = field_at(change.name);
+  return line(terminal, base::keep_ends(field != nullptr ? field->label : change.name, kLogLabelWidth - 3),
+              changed_fact_text(change.name, change.before) + " -> " + changed_fact_text(change.name, change.after));
 }
 
-std::string change_text(const json& change) {
-  return change.is_number() ? fmt::format("{:+.1f}%", 100 * change.get<double>()) : "";
+std::string figure_line(const base::Terminal& terminal, const FigurePair& figure) {
+  const std::string change = figure.change ? fmt::format("{:+.1f}%", 100 * *figure.change) : "";
+  return line(terminal, base::keep_ends(figure.name, kLogLabelWidth - 3),
+              fmt::format("{} -> {}  {}{}", document::figure_text(figure.kind, figure.before),
+                          document::figure_text(figure.kind, figure.after), change,
+                          figure.at.empty() ? "" : "  at " + figure.at));
+}
+
+std::string end_line(const base::Terminal& terminal, std::string_view label, const DiffEnd& end) {
+  return line(terminal, label,
+              fmt::format("run {}, {} of {}: {}", end.run, end.verb, end.started, logged_command(end.command)));
+}
+
+std::string heading(const base::Terminal& terminal, std::string_view text) {
+  return terminal.paint(base::kBold, text) + "\n";
+}
+
+// All fields of the logbook, by their groups.
+std::string field_lines(const base::Terminal& terminal, const json& facts) {
+  std::string text;
+  std::string_view group;
+  for (const LogField& field : log_fields()) {
+    if (group != field.group) {
+      group = field.group;
+      text += heading(terminal, group);
+    }
+    text += line(terminal, field.label, text_of(field, facts));
+  }
+  return text;
+}
+
+std::string sample_lines(const base::Terminal& terminal, const std::vector<json>& samples) {
+  std::string text = heading(terminal, fmt::format("{} samples while it ran", samples.size()));
+  for (const char* name : {"speed_limit", "celsius", "swap_used_bytes", "load", "memory_free_bytes"}) {
+    if (!samples.empty()) text += line(terminal, log_field(name).label, range_text(samples, log_field(name)));
+  }
+  return text;
+}
+
+// The environment variables and the options that it ran with.
+std::string setting_lines(const base::Terminal& terminal, const json& facts) {
+  std::string text = heading(terminal, "environment");
+  for (const auto& [name, value] : document::member(facts, "environment").items()) {
+    text += "  " + base::wrapped(name + "=" + base::unquoted_json(value), width_of(terminal), "    ");
+  }
+  text += heading(terminal, "settings");
+  for (const auto& [name, value] : document::member(facts, "settings").items()) {
+    text += line(terminal, name, base::unquoted_json(value));
+  }
+  return text;
 }
 
 }  // namespace
 
-std::string log_list_screen(const json& document, const base::Terminal& terminal) {
-  const json& runs = document::member(document, "runs");
-  if (runs.empty()) return fmt::format("{} has no such run yet\n", document::string_in(document, "logbook"));
+std::string log_list_screen(const ListDocument& document, const base::Terminal& terminal) {
+  if (document.runs.empty()) return fmt::format("{} has no such run yet\n", document.head.logbook);
   // In a narrow terminal the command is worth more than these.
   const bool narrow = terminal.width < 80;
-  const auto row = [&](const std::string& id, const std::string& started, const std::string& verb,
-                       const std::string& state) {
+  const auto row = [&](std::string_view id, std::string_view started, std::string_view verb, std::string_view state) {
     return fmt::format("{:>5}  {:<20}  {:<8}  ", id, started, verb) + (narrow ? "" : fmt::format("{:<11}  ", state));
   };
   std::string text =
-      terminal.paint(base::kBold, row("run", "started (UTC)", "verb", "state") + fmt::format("{:<8}  ", "verdict") +
-                                      (narrow ? "" : fmt::format("{:<12}  ", "torch")) + "command") +
-      "\n";
-  for (const json& run : runs) {
-    const std::string verdict = document::string_in(run, "verdict");
-    const std::string head = row(base::unquoted_json(document::member(run, "id")), document::string_in(run, "started"),
-                                 document::string_in(run, "verb"), document::string_in(run, "state"));
-    const std::string torch =
-        narrow ? "  " : fmt::format("  {:<12}  ", document::string_in(document::member(run, "facts"), "torch", "-"));
+      heading(terminal, row("run", "started (UTC)", "verb", "state") + fmt::format("{:<8}  ", "verdict") +
+                            (narrow ? "" : fmt::format("{:<12}  ", "torch")) + "command");
+  for (const logbook::LoggedRun& run : document.runs) {
+    const std::string head = row(std::to_string(run.id), run.started, run.verb, document::word_of(run.state));
+    const std::string torch = narrow ? "  " : fmt::format("  {:<12}  ", document::string_in(run.facts, "torch", "-"));
     const std::size_t taken = head.size() + 8 + torch.size();
-    text += head + terminal.paint(verdict_colour(verdict), fmt::format("{:<8}", verdict)) + torch +
+    text += head + terminal.paint(verdict_colour(run.verdict), fmt::format("{:<8}", word_of(run.verdict))) + torch +
             base::keep_end(
-                logged_command(run),
+                logged_command(run.command),
                 std::max<std::size_t>(narrow ? 10 : 20, width_of(terminal) - std::min(taken, width_of(terminal)))) +
             "\n";
   }
   return text;
 }
 
-std::string log_show_screen(const json& document, const base::Terminal& terminal) {
-  const json& run = document::member(document, "run");
-  const json& facts = document::member(run, "facts");
-  const std::string verdict = document::string_in(run, "verdict");
-  std::string text =
-      terminal.paint(base::kBold, fmt::format("run {}: anymps {}", base::unquoted_json(document::member(run, "id")),
-                                              document::string_in(run, "verb")));
-  text += fmt::format(", {}, ", document::string_in(run, "state")) + terminal.paint(verdict_colour(verdict), verdict) +
-          "\n";
-  text += line(terminal, "started", document::string_in(run, "started"));
-  text += line(terminal, "ended", document::string_in(run, "ended", "-"));
-  text += line(terminal, "folder", document::string_in(run, "folder"));
-  text += line(terminal, "command", logged_command(run));
-  std::string_view group;
-  for (const LogField& field : log_fields()) {
-    if (group != field.group) {
-      group = field.group;
-      text += terminal.paint(base::kBold, group) + "\n";
-    }
-    text += line(terminal, field.label, text_of(field, facts));
+std::string log_show_screen(const ShowDocument& document, const base::Terminal& terminal) {
+  const logbook::LoggedRun& run = document.run.run;
+  std::string text = terminal.paint(base::kBold, fmt::format("run {}: anymps {}", run.id, run.verb));
+  text += fmt::format(", {}, ", document::word_of(run.state)) +
+          terminal.paint(verdict_colour(run.verdict), word_of(run.verdict)) + "\n";
+  text += line(terminal, "started", run.started);
+  text += line(terminal, "ended", run.ended);
+  text += line(terminal, "folder", run.folder);
+  text += line(terminal, "command", logged_command(run.command));
+  text += field_lines(terminal, run.facts) + sample_lines(terminal, document.run.samples) +
+          setting_lines(terminal, run.facts);
+  if (!document.figures.empty()) text += heading(terminal, "figures");
+  for (const ShownFigure& figure : document.figures) {
+    text += line(terminal, figure.name,
+                 document::figure_text(figure.kind, figure.value) + (figure.at.empty() ? "" : " at " + figure.at));
   }
-  const json& samples = document::member(run, "samples");
-  text += terminal.paint(base::kBold, fmt::format("{} samples while it ran", samples.size())) + "\n";
-  for (const char* name : {"speed_limit", "celsius", "swap_used_bytes", "load", "memory_free_bytes"}) {
-    if (!samples.empty()) text += line(terminal, log_field(name).label, range_text(samples, log_field(name)));
-  }
-  text += terminal.paint(base::kBold, "environment") + "\n";
-  for (const auto& [name, value] : document::member(facts, "environment").items()) {
-    text += "  " + base::wrapped(name + "=" + base::unquoted_json(value), width_of(terminal), "    ");
-  }
-  text += terminal.paint(base::kBold, "settings") + "\n";
-  for (const auto& [name, value] : document::member(facts, "settings").items())
-    text += line(terminal, name, base::unquoted_json(value));
-  if (const json& figures = document::member(document, "figures"); !figures.empty()) {
-    text += terminal.paint(base::kBold, "figures") + "\n";
-    for (const json& figure : figures) {
-      const std::string place = document::string_in(figure, "at");
-      text += line(terminal, document::string_in(figure, "name"),
-                   figure_text(kind_from(document::string_in(figure, "kind")),
-                               document::number_in(figure, "value").value_or(0)) +
-                       (place.empty() ? "" : " at " + place));
-    }
-  }
-  if (const json& parts = document::member(document, "parts"); !parts.empty()) {
-    text += terminal.paint(base::kBold, "parts") + "\n";
-    for (const json& part : parts) text += "  " + base::unquoted_json(part) + "\n";
-  }
-  if (const json& notes = document::member(document, "notes"); !notes.empty()) {
-    text += terminal.paint(base::kBold, "notes") + "\n" + note_lines(terminal, notes);
-  }
+  if (!document.parts.empty()) text += heading(terminal, "parts");
+  for (const std::string& part : document.parts) text += "  " + part + "\n";
+  if (!document.notes.empty()) text += heading(terminal, "notes") + note_lines(terminal, document.notes);
   return text;
 }
 
-std::string log_diff_screen(const json& document, const base::Terminal& terminal) {
-  std::string text;
-  for (const char* end : {"before", "after"}) {
-    const json& run = document::member(document, end);
-    text +=
-        line(terminal, end,
-             fmt::format("run {}, {} of {}: {}", base::unquoted_json(document::member(run, "run")),
-                         document::string_in(run, "verb"), document::string_in(run, "started"), logged_command(run)));
-  }
-  text += terminal.paint(base::kBold, "what changed") + "\n";
-  const json& changed = document::member(document, "changed");
-  if (changed.empty()) text += "  nothing\n";
-  for (const char* kind : {"setting", "circumstance", "condition"}) {
-    for (const json& change : changed) {
-      if (document::string_in(change, "kind") == kind) text += change_line(terminal, change);
+std::string log_diff_screen(const DiffDocument& document, const base::Terminal& terminal) {
+  std::string text = end_line(terminal, "before", document.before) + end_line(terminal, "after", document.after);
+  text += heading(terminal, "what changed");
+  if (document.changed.empty()) text += "  nothing\n";
+  for (const ChangeKind kind : {ChangeKind::kSetting, ChangeKind::kCircumstance, ChangeKind::kCondition}) {
+    for (const Change& change : document.changed) {
+      if (change.kind == kind) text += change_line(terminal, change);
     }
   }
-  text += terminal.paint(base::kBold, "figures of both") + "\n";
-  const json& figures = document::member(document, "figures");
-  if (figures.empty()) text += "  none\n";
-  for (const json& figure : figures) {
-    const FigureKind kind = kind_from(document::string_in(figure, "kind"));
-    const std::string place = document::string_in(figure, "at");
-    text += line(terminal, base::keep_ends(document::string_in(figure, "name"), kLogLabelWidth - 3),
-                 fmt::format("{} -> {}  {}{}", figure_text(kind, document::number_in(figure, "before").value_or(0)),
-                             figure_text(kind, document::number_in(figure, "after").value_or(0)),
-                             change_text(document::member(figure, "change")), place.empty() ? "" : "  at " + place));
+  text += heading(terminal, "figures of both");
+  if (document.figures.empty()) text += "  none\n";
+  for (const FigurePair& figure : document.figures) text += figure_line(terminal, figure);
+  text += heading(terminal, "what could explain it");
+  for (const Explanation& explanation : document.explanations) {
+    text += "  " + base::wrapped(explanation.text, width_of(terminal), "    ");
   }
-  text += terminal.paint(base::kBold, "what could explain it") + "\n";
-  for (const json& explanation : document::member(document, "explanations")) {
-    text += "  " + base::wrapped(document::string_in(explanation, "text"), width_of(terminal), "    ");
-  }
-  return text + "  " + base::wrapped(document::string_in(document, "conclusion"), width_of(terminal), "  ");
+  return text + "  " + base::wrapped(document.conclusion, width_of(terminal), "  ");
 }
 
-std::string log_notes_screen(const json& document, const base::Terminal& terminal) {
-  const json& notes = document::member(document, "notes");
-  return notes.empty() ? "nothing was noted\n" : note_lines(terminal, notes);
+std::string log_notes_screen(const NotesDocument& document, const base::Terminal& terminal) {
+  return document.notes.empty() ? "nothing was noted\n" : note_lines(terminal, document.notes);
 }
 
-}  // namespace anymps::lab::runbook::logbook
+std::string log_readme_screen(const ReadmeDocument& document, const base::Terminal& /*terminal*/) {
+  return document.paragraph + "\n";
+}
+
+}  // namespace anymps::lab::runbook::log

@@ -1,20 +1,19 @@
 // The documents of `anymps log` for people.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "lab/base/terminal.h"
+#include "lab/runbook/log/document.h"
 
-namespace anymps::lab::runbook::logbook {
+namespace anymps::lab::runbook::log {
 
-// {"logbook", "runs": [...]}: newest first, a line each.
-std::string log_list_screen(const nlohmann::json& document, const base::Terminal& terminal);
-// {"run": a run with its samples, "parts": [names], "notes": [...]}: every field.
-std::string log_show_screen(const nlohmann::json& document, const base::Terminal& terminal);
-// What log_diff() made.
-std::string log_diff_screen(const nlohmann::json& document, const base::Terminal& terminal);
-// {"notes": [{"at", "run", "kind", "text", "why"}]}.
-std::string log_notes_screen(const nlohmann::json& document, const base::Terminal& terminal);
+// A line a run.
+std::string log_list_screen(const ListDocument& document, const base::Terminal& terminal);
+// Every field.
+std::string log_show_screen(const ShowDocument& document, const base::Terminal& terminal);
+std::string log_diff_screen(const DiffDocument& document, const base::Terminal& terminal);
+std::string log_notes_screen(const NotesDocument& document, const base::Terminal& terminal);
+std::string log_readme_screen(const ReadmeDocument& document, const base::Terminal& terminal);
 
-}  // namespace anymps::lab::runbook::logbook
+}  // namespace anymps::lab::runbook::log

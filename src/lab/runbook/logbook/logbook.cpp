@@ -87,12 +87,7 @@ const fs::path& with_folder(const fs::path& path) {
   return path;
 }
 
-RunState state_from(std::string_view text) {
-  for (const RunState state : {RunState::kRunning, RunState::kInterrupted}) {
-    if (text == state_text(state)) return state;
-  }
-  return RunState::kDone;
-}
+RunState state_from(std::string_view text) { return document::enum_of<RunState>(text).value_or(RunState::kDone); }
 
 LoggedRun run_in(const Statement& row) {
   LoggedRun run;
@@ -165,7 +160,7 @@ std::int64_t Logbook::begin(std::string_view verb, std::string_view key, const s
       .prepare("INSERT INTO runs (verb, key, state, verdict, started, command, folder, pid) VALUES (?,?,?,?,?,?,?,?)")
       .bind(verb)
       .bind(key)
-      .bind(state_text(RunState::kRunning))
+      .bind(document::word_of(RunState::kRunning))
       .bind(document::verdict_text(document::Verdict::kUnknown))
       .bind(utc_now())
       .bind(base::json_line(json(command)))
@@ -178,7 +173,7 @@ std::int64_t Logbook::begin(std::string_view verb, std::string_view key, const s
 std::optional<std::int64_t> Logbook::unfinished(std::string_view verb, std::string_view key) {
   Statement rows =
       database_.prepare("SELECT id, pid FROM runs WHERE verb = ? AND key = ? AND state != ? ORDER BY id DESC");
-  rows.bind(verb).bind(key).bind(state_text(RunState::kDone));
+  rows.bind(verb).bind(key).bind(document::word_of(RunState::kDone));
   while (rows.step()) {
     if (const std::int64_t pid = rows.number(1); pid == ::getpid() || !is_alive(pid)) return rows.number(0);
   }
@@ -188,7 +183,7 @@ std::optional<std::int64_t> Logbook::unfinished(std::string_view verb, std::stri
 void Logbook::take_over(std::int64_t run) {
   database_.prepare("UPDATE runs SET pid = ?, state = ? WHERE id = ?")
       .bind(std::int64_t{::getpid()})
-      .bind(state_text(RunState::kRunning))
+      .bind(document::word_of(RunState::kRunning))
       .bind(run)
       .run();
 }
@@ -247,14 +242,14 @@ void Logbook::put_facts(std::int64_t run, const json& facts) {
 
 void Logbook::interrupt(std::int64_t run) {
   database_.prepare("UPDATE runs SET state = ?, pid = 0 WHERE id = ?")
-      .bind(state_text(RunState::kInterrupted))
+      .bind(document::word_of(RunState::kInterrupted))
       .bind(run)
       .run();
 }
 
 void Logbook::finish(std::int64_t run, document::Verdict verdict, const json& document) {
   database_.prepare("UPDATE runs SET state = ?, verdict = ?, ended = ?, document = ?, pid = 0 WHERE id = ?")
-      .bind(state_text(RunState::kDone))
+      .bind(document::word_of(RunState::kDone))
       .bind(document::verdict_text(verdict))
       .bind(utc_now())
       .bind(base::json_line(document))
@@ -297,30 +292,6 @@ std::vector<LoggedNote> Logbook::notes(std::string_view kind) {
     all.push_back({rows.number(0), rows.text(1), rows.number(2), rows.text(3), rows.text(4), rows.text(5)});
   }
   return all;
-}
-
-std::string_view state_text(RunState state) {
-  switch (state) {
-    case RunState::kRunning:
-      return "running";
-    case RunState::kInterrupted:
-      return "interrupted";
-    default:
-      return "done";
-  }
-}
-
-json to_json(const LoggedRun& run) {
-  return {{"id", run.id},
-          {"verb", run.verb},
-          {"state", state_text(run.state)},
-          {"verdict", document::verdict_text(run.verdict)},
-          {"started", run.started},
-          {"ended", run.ended},
-          {"command", run.command},
-          {"folder", run.folder},
-          {"facts", run.facts},
-          {"document", run.document}};
 }
 
 std::string utc_now() {

@@ -10,17 +10,23 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "lab/runbook/document/enum_words.h"
 #include "lab/runbook/document/verdict.h"
 #include "lab/runbook/logbook/sqlite.h"
 
 namespace anymps::lab::runbook::logbook {
 
 enum class RunState { kRunning, kInterrupted, kDone };
+
+constexpr document::EnumWord<RunState> kRunStateWords[] = {
+    {RunState::kRunning, "running"}, {RunState::kInterrupted, "interrupted"}, {RunState::kDone, "done"}};
+constexpr std::span<const document::EnumWord<RunState>> words_of(RunState /*value*/) { return kRunStateWords; }
 
 struct LoggedRun {
   std::int64_t id = 0;
@@ -34,6 +40,21 @@ struct LoggedRun {
   std::string folder;       // in which it was started
   nlohmann::json facts;     // the circumstances, by name
   nlohmann::json document;  // what --json prints; null while unfinished
+
+  // All but the key, which is for the logbook alone.
+  template <typename Fields, typename Self>
+  static void describe(Fields& fields, Self& self) {
+    fields("id", self.id);
+    fields("verb", self.verb);
+    fields("state", self.state);
+    fields("verdict", self.verdict);
+    fields("started", self.started);
+    fields("ended", self.ended);
+    fields("command", self.command);
+    fields("folder", self.folder);
+    fields("facts", self.facts);
+    fields("document", self.document);
+  }
 };
 
 // What was written down beside the runs: "rejected" hypotheses, "note"s.
@@ -44,6 +65,16 @@ struct LoggedNote {
   std::string kind;
   std::string text;
   std::string why;
+
+  template <typename Fields, typename Self>
+  static void describe(Fields& fields, Self& self) {
+    fields("id", self.id);
+    fields("at", self.at);
+    fields("run", self.run);
+    fields("kind", self.kind);
+    fields("text", self.text);
+    fields("why", self.why);
+  }
 };
 
 class Logbook {
@@ -88,11 +119,6 @@ class Logbook {
   std::filesystem::path path_;
   Database database_;
 };
-
-std::string_view state_text(RunState state);
-
-// All that is known of a run, for programs.
-nlohmann::json to_json(const LoggedRun& run);
 
 // Now, as the logbook writes times.
 std::string utc_now();

@@ -10,16 +10,15 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace anymps::lab::runbook::parity {
 namespace {
 
-using nlohmann::json;
-
 constexpr double kStepsOfDtype = 8;
 constexpr double kFewestPoints = 5;  // of a slope
 
-json finite_json(double value) { return std::isfinite(value) ? json(value) : json(); }
+std::optional<double> if_finite(double value) { return std::isfinite(value) ? std::optional(value) : std::nullopt; }
 
 std::string short_number(double value) { return fmt::format("{:.3g}", value); }
 
@@ -59,8 +58,8 @@ class Tensors {
     if (const std::string text = over_text(); !text.empty()) findings_.push_back(text);
   }
 
-  const json& rows() const { return rows_; }
-  const json& findings() const { return findings_; }
+  std::vector<TensorDifference> take_rows() { return std::move(rows_); }
+  const std::vector<std::string>& findings() const { return findings_; }
   const std::string& random_from() const { return random_from_; }
 
  private:
@@ -77,19 +76,18 @@ class Tensors {
       random_ = true;
       random_from_ = value.name;
     }
-    json row = {{"name", value.name},
-                {"kind", value.kind},
-                {"dtype", value.dtype == twin.dtype ? value.dtype : value.dtype + ", " + twin.dtype},
-                {"max_ulps", difference.max_ulps ? json(*difference.max_ulps) : json()},
-                {"max_relative", difference.max_relative},
-                {"max_element_relative", difference.max_element_relative},
-                {"max_absolute", difference.max_absolute},
-                {"elements", difference.elements},
-                {"not_finite", difference.not_finite},
-                {"limit", limit},
-                {"over", differs && !random_},
-                {"random", random_}};
-    rows_.push_back(std::move(row));
+    rows_.push_back({.name = value.name,
+                     .kind = value.kind,
+                     .dtype = value.dtype == twin.dtype ? value.dtype : value.dtype + ", " + twin.dtype,
+                     .max_ulps = difference.max_ulps,
+                     .max_relative = difference.max_relative,
+                     .max_element_relative = difference.max_element_relative,
+                     .max_absolute = difference.max_absolute,
+                     .elements = difference.elements,
+                     .not_finite = difference.not_finite,
+                     .limit = limit,
+                     .over = differs && !random_,
+                     .random = random_});
     if (value.dtype != twin.dtype) {
       findings_.push_back(fmt::format("{} {} is {} on {} and {} on {}", what_, value.name, value.dtype,
                                       reference_.device, twin.dtype, other_.device));
@@ -98,24 +96,21 @@ class Tensors {
 
   // The first layer that differs is where to look, and the others follow from it; of gradients, the worst.
   std::string over_text() const {
-    const json* shown = nullptr;
+    const TensorDifference* shown = nullptr;
     int count = 0;
-    for (const json& row : rows_) {
-      if (!row.at("over").get<bool>()) continue;
+    for (const TensorDifference& row : rows_) {
+      if (!row.over) continue;
       ++count;
-      if (shown == nullptr || (what_ == "gradient" && row.at("max_relative") > shown->at("max_relative"))) shown = &row;
+      if (shown == nullptr || (what_ == "gradient" && row.relative() > shown->relative())) shown = &row;
     }
     if (shown == nullptr) return {};
-    const auto not_finite = shown->at("not_finite").get<std::uint64_t>();
-    std::string text = fmt::format("{} {}{} ", what_, shown->at("name").get<std::string>(),
-                                   what_ == "layer" ? " (" + shown->at("kind").get<std::string>() + ")" : "");
-    if (not_finite > 0) {
-      text += fmt::format("has {} element{} that only one of {} and {} has finite", not_finite,
-                          not_finite == 1 ? "" : "s", reference_.device, other_.device);
+    std::string text = fmt::format("{} {}{} ", what_, shown->name, what_ == "layer" ? " (" + shown->kind + ")" : "");
+    if (shown->not_finite > 0) {
+      text += fmt::format("has {} element{} that only one of {} and {} has finite", shown->not_finite,
+                          shown->not_finite == 1 ? "" : "s", reference_.device, other_.device);
     } else {
       text += fmt::format("differs on {} by {} of its largest element (limit {})", other_.device,
-                          short_number(shown->at("max_relative").get<double>()),
-                          short_number(shown->at("limit").get<double>()));
+                          short_number(shown->relative()), short_number(shown->limit.value_or(0)));
     }
     if (count > 1) {
       text += fmt::format("; {} more {} too", count - 1, count == 2 ? what_ + " does" : what_ + "s do");
@@ -129,8 +124,8 @@ class Tensors {
   std::string what_;
   bool random_ = false;
   std::string random_from_;
-  json rows_ = json::array();
-  json findings_ = json::array();
+  std::vector<TensorDifference> rows_;
+  std::vector<std::string> findings_;
 };
 
 // Those of a step that accumulates are added up.
@@ -149,30 +144,29 @@ std::map<std::uint64_t, StepLoss> losses_of(const KeptRun& run) {
   return steps;
 }
 
-json ulps_of(const StepLoss& left, const StepLoss& right) {
+std::optional<std::uint64_t> ulps_of(const StepLoss& left, const StepLoss& right) {
   std::uint64_t most = 0;
-  if (left.parts.size() != right.parts.size()) return {};
+  if (left.parts.size() != right.parts.size()) return std::nullopt;
   for (std::size_t i = 0; i < left.parts.size(); ++i) {
     const auto kind = element_kind(left.parts[i].dtype);
-    if (!kind || left.parts[i].dtype != right.parts[i].dtype) return {};
-    if (!std::isfinite(left.parts[i].value) || !std::isfinite(right.parts[i].value)) return {};
+    if (!kind || left.parts[i].dtype != right.parts[i].dtype) return std::nullopt;
+    if (!std::isfinite(left.parts[i].value) || !std::isfinite(right.parts[i].value)) return std::nullopt;
     most = std::max(most, ulps_between(*kind, left.parts[i].value, right.parts[i].value));
   }
   return most;
 }
 
 // By how many powers of ten the difference grows a step: the slope of its logarithm, by least squares.
-json decades_per_step(const json& steps) {
+std::optional<double> decades_per_step(const std::vector<StepDifference>& steps) {
   double count = 0;
   double x = 0;
   double y = 0;
   double xx = 0;
   double xy = 0;
-  for (const json& step : steps) {
-    const json& relative = step.at("relative");
-    if (!relative.is_number() || relative.get<double>() <= 0) continue;
-    const auto at = step.at("step").get<double>();
-    const double decades = std::log10(relative.get<double>());
+  for (const StepDifference& step : steps) {
+    if (!step.relative || *step.relative <= 0) continue;
+    const auto at = static_cast<double>(step.step);
+    const double decades = std::log10(*step.relative);
     count += 1;
     x += at;
     y += decades;
@@ -180,15 +174,15 @@ json decades_per_step(const json& steps) {
     xy += at * decades;
   }
   const double spread = count * xx - x * x;
-  return count >= kFewestPoints && spread > 0 ? json((count * xy - x * y) / spread) : json();
+  return count >= kFewestPoints && spread > 0 ? std::optional((count * xy - x * y) / spread) : std::nullopt;
 }
 
 std::string loss_text(double loss) { return fmt::format("{:.6g}", loss); }
 
 void compare_losses(const KeptRun& reference, const KeptRun& other, const ParityLimits& limits, bool random,
-                    json& comparison) {
-  json& steps = comparison["steps"] = json::array();
-  json& findings = comparison["findings"];
+                    Comparison& comparison) {
+  std::vector<StepDifference>& steps = comparison.steps;
+  std::vector<std::string>& findings = comparison.findings;
   const auto expected = losses_of(reference);
   const auto found = losses_of(other);
   bool said_not_finite = false;
@@ -198,11 +192,11 @@ void compare_losses(const KeptRun& reference, const KeptRun& other, const Parity
     const double a = loss.sum;
     const double b = twin->second.sum;
     const bool finite = std::isfinite(a) && std::isfinite(b);
-    steps.push_back({{"step", step + 1},
-                     {"loss", finite_json(b)},
-                     {"reference_loss", finite_json(a)},
-                     {"relative", finite ? json(relative_difference(a, b)) : json()},
-                     {"ulps", ulps_of(loss, twin->second)}});
+    steps.push_back({.step = step + 1,
+                     .loss = if_finite(b),
+                     .reference_loss = if_finite(a),
+                     .relative = finite ? std::optional(relative_difference(a, b)) : std::nullopt,
+                     .ulps = ulps_of(loss, twin->second)});
     const bool same = a == b || (std::isnan(a) && std::isnan(b));
     if (!finite && !same && !random && !said_not_finite) {
       said_not_finite = true;
@@ -214,42 +208,52 @@ void compare_losses(const KeptRun& reference, const KeptRun& other, const Parity
     findings.push_back(fmt::format("the script took {} steps on {} and {} on {}", reference.steps, reference.device,
                                    other.steps, other.device));
   }
-  const json last = steps.empty() ? json() : steps.back().at("relative");
-  comparison["drift"] = {
-      {"last_relative", last}, {"limit", limits.drift}, {"decades_per_step", decades_per_step(steps)}};
-  if (!random && last.is_number() && last.get<double>() > limits.drift) {
+  const std::optional<double> last = steps.empty() ? std::nullopt : steps.back().relative;
+  comparison.drift = {.last_relative = last, .limit = limits.drift, .decades_per_step = decades_per_step(steps)};
+  if (!random && last && *last > limits.drift) {
     findings.push_back(fmt::format("the loss on {} is {} apart from that on {} at step {} (limit {})", other.device,
-                                   short_number(last.get<double>()), reference.device,
-                                   steps.back().at("step").get<std::uint64_t>(), short_number(limits.drift)));
+                                   short_number(*last), reference.device, steps.back().step,
+                                   short_number(limits.drift)));
   }
 }
 
-constexpr std::array kPolicyFields = {"weight", "output", "statistics", "gradient"};
+// Of the layers of one kind.
+struct Dtypes {
+  std::set<std::string> weight;
+  std::set<std::string> output;
+  std::set<std::string> statistics;
+  std::set<std::string> gradient;
+};
 
-using Dtypes = std::map<std::string, std::set<std::string>>;  // by field
-using Policy = std::map<std::string, Dtypes>;                 // by kind of layer
+using Policy = std::map<std::string, Dtypes>;  // by kind of layer
+
+struct PolicyField {
+  std::set<std::string> Dtypes::* dtypes;
+  std::string LayerDtypes::* text;
+};
+
+constexpr std::array kPolicyFields = {
+    PolicyField{&Dtypes::weight, &LayerDtypes::weight}, PolicyField{&Dtypes::output, &LayerDtypes::output},
+    PolicyField{&Dtypes::statistics, &LayerDtypes::statistics}, PolicyField{&Dtypes::gradient, &LayerDtypes::gradient}};
 
 Policy policy_of(const KeptRun& run) {
   Policy policy;
   std::map<std::string, std::string> kinds;  // by name of the layer
-  for (const json& module : run.modules) {
-    const auto kind = module.value("kind", std::string());
+  for (const trial::RecordedModule& module : run.modules) {
     // A loss that is a module has no name either, and no parameters that could be its own.
-    if (module.contains("weight") && module.at("weight").is_string()) kinds[module.value("name", std::string())] = kind;
-    for (const char* field : {"weight", "statistics"}) {
-      const auto dtype = module.find(field);
-      if (dtype != module.end() && dtype->is_string()) policy[kind][field].insert(dtype->get<std::string>());
-    }
+    if (module.weight) kinds[module.name] = module.kind;
+    if (module.weight) policy[module.kind].weight.insert(*module.weight);
+    if (module.statistics) policy[module.kind].statistics.insert(*module.statistics);
   }
   for (const trial::RecordedValue& value : run.values) {
     if (value.what == "layer") {
-      policy[value.kind]["output"].insert(value.dtype);
+      policy[value.kind].output.insert(value.dtype);
       continue;
     }
     // The parameter's name without its own last word is the layer's.
     const std::size_t dot = value.name.rfind('.');
     const auto kind = kinds.find(dot == std::string::npos ? "" : value.name.substr(0, dot));
-    if (kind != kinds.end()) policy[kind->second]["gradient"].insert(value.dtype);
+    if (kind != kinds.end()) policy[kind->second].gradient.insert(value.dtype);
   }
   return policy;
 }
@@ -260,45 +264,46 @@ double ParityLimits::relative_for(ElementKind kind) const {
   return std::max(max_relative, kStepsOfDtype * epsilon_of(kind));
 }
 
-json compare_runs(const KeptRun& reference, const KeptRun& other, const ParityLimits& limits) {
+Comparison compare_runs(const KeptRun& reference, const KeptRun& other, const ParityLimits& limits) {
   Tensors layers(reference, other, limits, "layer");
   layers.compare(false);
   const bool random = !layers.random_from().empty();
   Tensors gradients(reference, other, limits, "gradient");
   gradients.compare(random);
-  json comparison = {{"device", other.device},
-                     {"layers", layers.rows()},
-                     {"gradients", gradients.rows()},
-                     {"random_from", random ? json(layers.random_from()) : json()},
-                     {"findings", layers.findings()}};
-  for (const json& finding : gradients.findings()) comparison["findings"].push_back(finding);
+  Comparison comparison;
+  comparison.device = other.device;
+  comparison.layers = layers.take_rows();
+  comparison.gradients = gradients.take_rows();
+  if (random) comparison.random_from = layers.random_from();
+  comparison.findings = layers.findings();
+  comparison.findings.insert(comparison.findings.end(), gradients.findings().begin(), gradients.findings().end());
   compare_losses(reference, other, limits, random, comparison);
   return comparison;
 }
 
-json dtype_policy(const std::vector<KeptRun>& runs) {
+std::vector<LayerDtypes> dtype_policy(const std::vector<KeptRun>& runs) {
   std::set<std::string> kinds;
   std::vector<Policy> policies;
   for (const KeptRun& run : runs) {
     policies.push_back(policy_of(run));
     for (const auto& [kind, dtypes] : policies.back()) kinds.insert(kind);
   }
-  json rows = json::array();
+  std::vector<LayerDtypes> rows;
   for (const std::string& kind : kinds) {
-    json row = {{"kind", kind}, {"disagree", false}};
-    for (const char* field : kPolicyFields) {
+    LayerDtypes row;
+    row.kind = kind;
+    for (const PolicyField& field : kPolicyFields) {
       std::vector<std::string> texts;
-      for (Policy& policy : policies) texts.push_back(fmt::format("{}", fmt::join(policy[kind][field], ", ")));
+      for (Policy& policy : policies) texts.push_back(fmt::format("{}", fmt::join(policy[kind].*field.dtypes, ", ")));
       if (std::ranges::adjacent_find(texts, std::not_equal_to<>()) == texts.end()) {
-        row[field] = texts.front();
+        row.*field.text = texts.front();
         continue;
       }
-      row["disagree"] = true;
-      std::string text;
+      row.disagree = true;
       for (std::size_t i = 0; i < runs.size(); ++i) {
-        text += fmt::format("{}{}: {}", i == 0 ? "" : "; ", runs[i].device, texts[i].empty() ? "none" : texts[i]);
+        row.*field.text +=
+            fmt::format("{}{}: {}", i == 0 ? "" : "; ", runs[i].device, texts[i].empty() ? "none" : texts[i]);
       }
-      row[field] = text;
     }
     rows.push_back(std::move(row));
   }

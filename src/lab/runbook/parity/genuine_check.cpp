@@ -44,11 +44,11 @@ json slices_of(const KeptRun& run) {
   return slices;
 }
 
-json with_note(const std::string& note) { return {{"rows", json::array()}, {"notes", {note}}}; }
+GenuineCheck with_note(const std::string& note) { return {.rows = {}, .notes = {note}}; }
 
 }  // namespace
 
-json operators_in(const std::vector<trace::TraceFile>& traces) {
+std::vector<std::string> operators_in(const std::vector<trace::TraceFile>& traces) {
   std::set<std::string> names;
   for (const trace::TraceFile& trace : traces) {
     for (const trace::TraceTally& tally : trace.tallies) {
@@ -56,11 +56,11 @@ json operators_in(const std::vector<trace::TraceFile>& traces) {
       if (tally.kind == gpu::trace::TraceKind::kOperator && tally.name.starts_with("aten::")) names.insert(tally.name);
     }
   }
-  return names;
+  return {names.begin(), names.end()};
 }
 
-json check_genuine_kernels(const std::string& folder, const std::vector<std::string>& python, const json& operators,
-                           const KeptRun& run) {
+GenuineCheck check_genuine_kernels(const std::string& folder, const std::vector<std::string>& python,
+                                   const std::vector<std::string>& operators, const KeptRun& run) {
   if (folder.empty()) {
     return with_note(
         "Apple's own kernels were not run: --genuine FOLDER does that for elementwise operators, with a Metal library "
@@ -87,8 +87,9 @@ json check_genuine_kernels(const std::string& folder, const std::vector<std::str
     return with_note(fmt::format("Apple's own kernels could not be run: the child ended with status {}.",
                                  result.start_error.empty() ? std::to_string(result.status()) : result.start_error));
   }
-  if (rows.empty()) return with_note("No operator of the script has an elementwise kernel in Apple's library.");
-  return {{"rows", rows}, {"notes", json::array()}};
+  const auto check = document::described_from<GenuineCheck>({{"rows", rows}});
+  if (check.rows.empty()) return with_note("No operator of the script has an elementwise kernel in Apple's library.");
+  return check;
 }
 
 }  // namespace anymps::lab::runbook::parity

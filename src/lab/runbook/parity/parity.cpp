@@ -6,11 +6,14 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "gpu/support/whole_file.h"
 #include "lab/host/child.h"
 #include "lab/host/machine.h"
+#include "lab/runbook/parity/document.h"
 #include "lab/runbook/parity/genuine_check.h"
 #include "lab/runbook/parity/reviewed_table.h"
 #include "lab/runbook/parity/values.h"
@@ -47,8 +50,8 @@ std::vector<std::string> devices_here(const ParityOptions& options) {
   return devices;
 }
 
-json run_device(trial::Session& session, const ParityOptions& options, const std::string& device, double begin,
-                double share, const fs::path& values_path) {
+KeptRun run_device(trial::Session& session, const ParityOptions& options, const std::string& device, double begin,
+                   double share, const fs::path& values_path) {
   trial::TrialSettings settings = options.trial;
   options.device.apply(device, settings.command, settings.environment);
   if (device.starts_with("mps")) {
@@ -65,22 +68,28 @@ json run_device(trial::Session& session, const ParityOptions& options, const std
     const double done = steps > 0 ? static_cast<double>(taken) / static_cast<double>(steps) : 0;
     session.progress().at(begin + share * std::min(1.0, done), fmt::format("{}, step {}", device, taken));
   });
-  json part = keep_run(trial, device, options.metric, values_path);
-  part["operators"] = device.starts_with("mps") ? operators_in(trial.traces) : json::array();
-  return part;
+  KeptRun run = keep_run(trial, device, options.metric, values_path);
+  if (device.starts_with("mps")) run.operators = operators_in(trial.traces);
+  return run;
 }
 
+// With nothing in it where the run has none.
+document::Failure failure_of(const KeptRun& run) { return run.failure.value_or(document::Failure{}); }
+
 std::string run_failure_text(const KeptRun& run) {
-  if (!run.ran()) return fmt::format("on {} the script did not run ({}): {}", run.device, run.outcome, run.why);
+  if (!run.ran()) {
+    return fmt::format("on {} the script did not run ({}): {}", run.device, word_of(run.outcome), failure_of(run).why);
+  }
   return fmt::format(
       "on {} no step of an optimiser was seen; is anymps installed for that Python, and does the script train?",
       run.device);
 }
 
-bool plays_mps(const KeptRun& run) { return run.simulated && run.device.starts_with("mps"); }
+bool plays_mps(const KeptRun& run) { return run.simulated() && run.device.starts_with("mps"); }
 
 bool is_on_its_device(const KeptRun& run) {
-  return run.used_device.empty() || run.device.substr(0, run.device.find(':')) == run.used_device;
+  const std::string used = run.used_device();
+  return used.empty() || run.device.substr(0, run.device.find(':')) == used;
 }
 
 // What the reasons for a verdict are. A bad one outweighs what could not be found out.
@@ -92,92 +101,92 @@ struct Findings {
     if (!bad.empty()) return document::Verdict::kBad;
     return unknown.empty() ? document::Verdict::kGood : document::Verdict::kUnknown;
   }
-  json all() const {
-    json texts = bad;
-    for (const std::string& text : unknown) texts.push_back(text);
+  std::vector<std::string> all() const {
+    std::vector<std::string> texts = bad;
+    texts.insert(texts.end(), unknown.begin(), unknown.end());
     return texts;
   }
 };
 
-json compared(const KeptRun& reference, const KeptRun& run, const ParityOptions& options, Findings& findings) {
+Comparison compared(const KeptRun& reference, const KeptRun& run, const ParityOptions& options, Findings& findings) {
   const bool trained = run.ran() && run.steps > 0;
-  json comparison = trained && is_on_its_device(run)
-                        ? compare_runs(reference, run, options.limits)
-                        : json{{"device", run.device},     {"layers", json::array()}, {"gradients", json::array()},
-                               {"steps", json::array()},   {"drift", json()},         {"random_from", json()},
-                               {"findings", json::array()}};
-  comparison["outcome"] = run.outcome;
-  comparison["why"] = run.why;
-  comparison["output"] = run.output;
-  if (!trained) comparison["findings"].push_back(run_failure_text(run));
-  for (const json& finding : comparison.at("findings")) findings.bad.push_back(finding);
+  Comparison comparison;
+  if (trained && is_on_its_device(run)) comparison = compare_runs(reference, run, options.limits);
+  comparison.device = run.device;
+  comparison.outcome = run.outcome;
+  comparison.why = failure_of(run).why;
+  comparison.output = failure_of(run).output;
+  if (!trained) comparison.findings.push_back(run_failure_text(run));
+  findings.bad.insert(findings.bad.end(), comparison.findings.begin(), comparison.findings.end());
   if (!is_on_its_device(run)) {
     findings.unknown.push_back(fmt::format("asked for {}, the script had its parameters on {}: nothing was compared",
-                                           run.device, run.used_device));
+                                           run.device, run.used_device()));
   }
   return comparison;
 }
 
-json metric_of(const std::vector<KeptRun>& runs, const ParityOptions& options, Findings& findings) {
-  if (options.metric.empty()) return {};
-  json values = json::object();
+std::optional<Metric> metric_of(const std::vector<KeptRun>& runs, const ParityOptions& options, Findings& findings) {
+  if (options.metric.empty()) return std::nullopt;
+  Metric metric{.name = options.metric, .tolerance = options.tolerance, .values = {}, .within = true};
   std::string silent;
-  bool within = true;
   for (const KeptRun& run : runs) {
     if (!run.ran()) continue;
-    values[run.device] = run.metric && std::isfinite(*run.metric) ? json(*run.metric) : json();
+    std::optional<double>& value = metric.values[run.device];
+    if (run.metric && std::isfinite(*run.metric)) value = *run.metric;
     if (!run.metric) silent += (silent.empty() ? "" : ", ") + run.device;
   }
   const std::optional<double> expected = runs.front().metric;
   if (!expected) {
     findings.unknown.push_back(fmt::format("on {} the script printed no number behind `{}`", silent, options.metric));
-    within = false;
-  } else {
-    for (const KeptRun& run : runs) {
-      if (!run.ran()) continue;
-      const bool same = run.metric && (*run.metric == *expected || (std::isnan(*run.metric) && std::isnan(*expected)));
-      // Written so that NaN is apart from everything.
-      if (same || (run.metric && std::abs(*run.metric - *expected) <= options.tolerance)) continue;
-      within = false;
-      findings.bad.push_back(
-          run.metric ? fmt::format("{} is {} on {} and {} on {} (tolerance {})", options.metric, *expected,
-                                   runs.front().device, *run.metric, run.device, options.tolerance)
-                     : fmt::format("on {} the script printed no number behind `{}`", run.device, options.metric));
-    }
+    metric.within = false;
+    return metric;
   }
-  return {{"name", options.metric}, {"tolerance", options.tolerance}, {"values", values}, {"within", within}};
+  for (const KeptRun& run : runs) {
+    if (!run.ran()) continue;
+    const std::optional<double> found = run.metric;
+    const bool same = found && (*found == *expected || (std::isnan(*found) && std::isnan(*expected)));
+    // Written so that NaN is apart from everything.
+    if (same || (found && std::abs(*found - *expected) <= options.tolerance)) continue;
+    metric.within = false;
+    findings.bad.push_back(
+        found ? fmt::format("{} is {} on {} and {} on {} (tolerance {})", options.metric, *expected,
+                            runs.front().device, *found, run.device, options.tolerance)
+              : fmt::format("on {} the script printed no number behind `{}`", run.device, options.metric));
+  }
+  return metric;
 }
 
-json reviewed(const json& comparisons, const ParityOptions& options, Findings& findings) {
-  if (options.table.empty()) return {};
+std::optional<ReviewedTable> reviewed(const std::vector<Comparison>& comparisons, const ParityOptions& options,
+                                      Findings& findings) {
+  if (options.table.empty()) return std::nullopt;
   const ParityTable here = ParityTable::of(comparisons);
-  json changed = json::array();
+  ReviewedTable table{.path = options.table, .updated = options.update, .slack = options.slack, .changed = {}};
   if (options.update) {
     gpu::support::write_whole(options.table, here.text());
   } else {
-    changed = here.changes_since(ParityTable::read(options.table), options.slack);
+    table.changed = here.changes_since(ParityTable::read(options.table), options.slack);
   }
-  if (!changed.empty()) {
-    findings.bad.push_back(fmt::format("{} row{} of {} changed since {} reviewed", changed.size(),
-                                       changed.size() == 1 ? "" : "s", options.table,
-                                       changed.size() == 1 ? "it was" : "they were"));
+  if (const std::size_t changed = table.changed.size(); changed > 0) {
+    findings.bad.push_back(fmt::format("{} row{} of {} changed since {} reviewed", changed, changed == 1 ? "" : "s",
+                                       options.table, changed == 1 ? "it was" : "they were"));
   }
-  return {{"path", options.table}, {"updated", options.update}, {"slack", options.slack}, {"changed", changed}};
+  return table;
 }
 
-json parity_notes(const std::vector<KeptRun>& runs, const json& comparisons, const ParityOptions& options) {
-  json notes = json::array();
-  if (std::ranges::any_of(runs, plays_mps)) notes.push_back(kSimulated);
-  for (const json& comparison : comparisons) {
-    if (const json& layer = comparison.at("random_from"); !layer.is_null() && !options.no_dropout) {
+std::vector<std::string> parity_notes(const std::vector<KeptRun>& runs, const std::vector<Comparison>& comparisons,
+                                      const ParityOptions& options) {
+  std::vector<std::string> notes;
+  if (std::ranges::any_of(runs, plays_mps)) notes.emplace_back(kSimulated);
+  for (const Comparison& comparison : comparisons) {
+    if (comparison.random_from && !options.no_dropout) {
       notes.push_back(fmt::format(
           "Dropout draws other masks on {}: from layer {} on, nothing was judged, nor gradients and losses. "
           "--no-dropout leaves dropout out.",
-          comparison.at("device").get<std::string>(), layer.get<std::string>()));
+          comparison.device, *comparison.random_from));
     }
   }
   if (!comparisons.empty() && runs.front().losses.empty()) {
-    notes.push_back("No loss was seen: the script calls backward() on no tensor of one element.");
+    notes.emplace_back("No loss was seen: the script calls backward() on no tensor of one element.");
   }
   for (const KeptRun& run : runs) {
     for (const std::string& error : run.errors)
@@ -193,6 +202,42 @@ void log_facts(trial::Session& session, const std::vector<KeptRun>& runs) {
   facts["device"] = devices;
   facts["simulated"] = std::ranges::any_of(runs, plays_mps);
   session.put_facts(facts);
+}
+
+std::vector<std::string> devices_of(trial::Session& session, const ParityOptions& options) {
+  if (!options.devices.empty()) return options.devices;
+  std::vector<std::string> devices;
+  for (const json& device : session.part("devices", [&] { return json(devices_here(options)); })) {
+    if (device.is_string()) devices.push_back(device.get<std::string>());
+  }
+  if (devices.empty()) throw std::runtime_error("the interrupted run has no devices; --fresh begins anew");
+  return devices;
+}
+
+// Of all devices; of the reference alone where that did not run, because nothing can be held against it.
+std::vector<KeptRun> runs_of(trial::Session& session, const ParityOptions& options,
+                             const std::vector<std::string>& devices, const ParityFolder& folder) {
+  std::vector<KeptRun> runs;
+  const double share = 1.0 / static_cast<double>(devices.size());
+  for (const std::string& device : devices) {
+    const fs::path values_path = folder.values_path(device);
+    const double begin = share * static_cast<double>(runs.size());
+    const json part = session.part("device " + device, [&] {
+      return document::to_json(run_device(session, options, device, begin, share, values_path));
+    });
+    runs.push_back(kept_run(part, values_path));
+    if (runs.size() == 1 && (!runs[0].ran() || runs[0].steps == 0)) break;
+  }
+  return runs;
+}
+
+GenuineCheck genuine_check(trial::Session& session, const ParityOptions& options, const std::vector<KeptRun>& runs) {
+  std::vector<std::string> operators;
+  for (const KeptRun& run : runs) operators.insert(operators.end(), run.operators.begin(), run.operators.end());
+  return document::described_from<GenuineCheck>(session.part("genuine", [&] {
+    return document::to_json(
+        check_genuine_kernels(options.genuine, interpreter_of(options.trial.command), operators, runs.front()));
+  }));
 }
 
 }  // namespace
@@ -217,59 +262,40 @@ json to_json(const ParityOptions& options) {
 json parity(trial::Session& session, const ParityOptions& options) {
   // Found out before the training, not after.
   if (!options.table.empty() && !options.update) ParityTable::read(options.table);
-  const std::vector<std::string> devices = options.devices.empty()
-                                               ? session.part("devices", [&] { return json(devices_here(options)); })
-                                               : json(options.devices);
+  const std::vector<std::string> devices = devices_of(session, options);
   const ParityFolder folder(session.logbook().path(), session.run());
-  std::vector<KeptRun> runs;
-  json operators = json::array();
-  const double share = 1.0 / static_cast<double>(devices.size());
-  for (const std::string& device : devices) {
-    const fs::path values_path = folder.values_path(device);
-    const double begin = share * static_cast<double>(runs.size());
-    const json part = session.part("device " + device,
-                                   [&] { return run_device(session, options, device, begin, share, values_path); });
-    runs.push_back(kept_run(part, values_path));
-    for (const json& name : part.at("operators")) operators.push_back(name);
-    // Nothing can be held against a reference that is not there.
-    if (runs.size() == 1 && (!runs[0].ran() || runs[0].steps == 0)) break;
-  }
+  const std::vector<KeptRun> runs = runs_of(session, options, devices, folder);
 
   const KeptRun& reference = runs.front();
   Findings findings;
-  json document = {{"reference", reference.device}, {"seed", options.seed}, {"no_dropout", options.no_dropout}};
-  json& comparisons = document["comparisons"] = json::array();
-  document["metric"] = document["table"] = nullptr;
-  document["genuine"] = json::array();
-  json genuine_notes = json::array();
+  ParityDocument document;
+  document.reference = reference.device;
+  document.seed = options.seed;
+  document.no_dropout = options.no_dropout;
+  GenuineCheck genuine;
   if (runs.size() < devices.size()) {
     findings.unknown.push_back(run_failure_text(reference));
-    document["output"] = reference.output;
+    document.output = failure_of(reference).output;
   } else {
     if (!is_on_its_device(reference)) {
       findings.unknown.push_back(
-          fmt::format("asked for {}, the script had its parameters on {}", reference.device, reference.used_device));
+          fmt::format("asked for {}, the script had its parameters on {}", reference.device, reference.used_device()));
     }
     for (auto run = runs.begin() + 1; run != runs.end(); ++run) {
-      comparisons.push_back(compared(reference, *run, options, findings));
+      document.comparisons.push_back(compared(reference, *run, options, findings));
     }
-    document["metric"] = metric_of(runs, options, findings);
-    document["table"] = reviewed(comparisons, options, findings);
+    document.metric = metric_of(runs, options, findings);
+    document.table = reviewed(document.comparisons, options, findings);
     // A Mac's own device runs them anyway.
-    if (std::ranges::any_of(runs, plays_mps)) {
-      const json genuine = session.part("genuine", [&] {
-        return check_genuine_kernels(options.genuine, interpreter_of(options.trial.command), operators, reference);
-      });
-      document["genuine"] = genuine.at("rows");
-      genuine_notes = genuine.at("notes");
-    }
+    if (std::ranges::any_of(runs, plays_mps)) genuine = genuine_check(session, options, runs);
   }
-  document["dtype_policy"] = dtype_policy(runs);
-  document["findings"] = findings.all();
-  document["notes"] = parity_notes(runs, comparisons, options);
-  for (const json& note : genuine_notes) document["notes"].push_back(note);
+  document.genuine = std::move(genuine.rows);
+  document.dtype_policy = dtype_policy(runs);
+  document.findings = findings.all();
+  document.notes = parity_notes(runs, document.comparisons, options);
+  document.notes.insert(document.notes.end(), genuine.notes.begin(), genuine.notes.end());
   log_facts(session, runs);
-  json finished = session.finish(findings.verdict(), std::move(document));
+  json finished = session.finish(findings.verdict(), document::to_json(document));
   folder.remove();
   return finished;
 }

@@ -7,13 +7,12 @@
 #include <fstream>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "gpu/support/whole_number.h"
 
 namespace anymps::lab::runbook::parity {
 namespace {
-
-using nlohmann::json;
 
 constexpr const char* kHeader = "device\twhat\tname\tkind\tdtype\tmax_ulps\tmax_relative";
 constexpr const char* kNoUlps = "-";
@@ -39,17 +38,17 @@ std::vector<std::string> cells_of(const std::string& line) {
 
 }  // namespace
 
-ParityTable ParityTable::of(const json& comparisons) {
+ParityTable ParityTable::of(const std::vector<Comparison>& comparisons) {
   ParityTable table;
-  for (const json& comparison : comparisons) {
-    for (const auto& [list, what] : {std::pair("layers", "layer"), std::pair("gradients", "gradient")}) {
-      for (const json& row : comparison.value(list, json::array())) {
-        if (row.at("random").get<bool>()) continue;
-        Row kept{cell(row.at("kind")), cell(row.at("dtype")), std::nullopt, 0};
-        if (const json& ulps = row.at("max_ulps"); !ulps.is_null()) kept.max_ulps = ulps.get<std::uint64_t>();
+  for (const Comparison& comparison : comparisons) {
+    for (const auto& [rows, what] :
+         {std::pair(&comparison.layers, "layer"), std::pair(&comparison.gradients, "gradient")}) {
+      for (const TensorDifference& row : *rows) {
+        if (row.random) continue;
         // As it will be read back: otherwise a run could be worse than itself.
-        kept.max_relative = std::strtod(rounded(row.at("max_relative").get<double>()).c_str(), nullptr);
-        table.rows_[{cell(comparison.at("device")), what, cell(row.at("name"))}] = std::move(kept);
+        const double relative = std::strtod(rounded(row.relative()).c_str(), nullptr);
+        table.rows_[{cell(comparison.device), what, cell(row.name)}] = {cell(row.kind), cell(row.dtype), row.max_ulps,
+                                                                        relative};
       }
     }
   }

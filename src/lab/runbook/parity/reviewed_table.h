@@ -5,18 +5,19 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
+
+#include "lab/runbook/parity/document.h"
 
 namespace anymps::lab::runbook::parity {
 
 class ParityTable {
  public:
   // Of the comparisons of a document. What dropout decides is left out, because it is different each time.
-  static ParityTable of(const nlohmann::json& comparisons);
+  static ParityTable of(const std::vector<Comparison>& comparisons);
   // Throws std::runtime_error that names the file, and the line where it is no table.
   static ParityTable read(const std::filesystem::path& path);
 

@@ -3,10 +3,11 @@
 
 #include <string>
 
+#include "lab/runbook/parity/document.h"
 #include "lab/runbook/section/parts.h"
 
 namespace anymps::lab::runbook::parity {
 
-std::string parity_section(const section::ReportRuns& runs);
+std::string parity_section(const section::DocumentRuns<ParityDocument>& runs);
 
 }  // namespace anymps::lab::runbook::parity

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "lab/runbook/document/verdict.h"
+#include "lab/runbook/plateau/document.h"
 #include "lab/runbook/trial/session.h"
 #include "lab/runbook/trial/trial.h"
 
@@ -13,19 +13,14 @@ namespace anymps::lab::runbook::plateau {
 struct PlateauSettings {
   std::uint64_t epochs = 10;
   std::uint64_t epoch_steps = 0;  // 0: as the script has them
-  double threshold = 0.26;
+  double threshold = kUsualThreshold;
   bool sites = true;
 
   nlohmann::json key() const { return {epochs, epoch_steps, threshold, sites}; }
 };
 
-struct PlateauResult {
-  document::Verdict verdict = document::Verdict::kUnknown;
-  nlohmann::json document;
-};
-
-// Shows its progress from share `from` to `to` of the command's whole.
-PlateauResult run_plateau(trial::Session& session, const trial::TrialSettings& settings, const PlateauSettings& plateau,
-                          double from, double to);
+// The document but for its head. Shows its progress from share `from` to `to` of the command's whole.
+PlateauDocument run_plateau(trial::Session& session, const trial::TrialSettings& settings,
+                            const PlateauSettings& plateau, double from, double to);
 
 }  // namespace anymps::lab::runbook::plateau

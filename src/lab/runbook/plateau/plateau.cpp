@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
+#include <functional>
+#include <string>
 
 #include "lab/base/counted.h"
 #include "lab/base/least_squares.h"
@@ -16,8 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kFewest = 3;
-
 // Student's t at 97.5%, for 1 degree of freedom and more.
 double t_quantile(std::size_t freedom) {
   constexpr std::array kTable = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
@@ -26,15 +25,31 @@ double t_quantile(std::size_t freedom) {
   return freedom <= kTable.size() ? kTable[freedom - 1] : 1.96 + 2.5 / static_cast<double>(freedom);
 }
 
-std::vector<double> measured(const std::vector<trial::RecordedEpoch>& epochs, bool tensors) {
+std::vector<Epoch> epochs_of(const std::vector<trial::RecordedEpoch>& recorded) {
+  std::vector<Epoch> epochs;
+  for (const trial::RecordedEpoch& epoch : recorded) {
+    epochs.push_back({.index = epoch.index,
+                      .steps = epoch.steps,
+                      .seconds = epoch.seconds,
+                      .tensor_bytes = epoch.tensor_bytes,
+                      .flushed_bytes = epoch.flushed_bytes,
+                      .driver_bytes = epoch.driver_bytes,
+                      .resident_bytes = epoch.resident_bytes});
+  }
+  return epochs;
+}
+
+std::vector<double> judged_bytes(const MemoryCurve& curve) {
   std::vector<double> values;
-  for (const trial::RecordedEpoch& epoch : epochs) {
-    values.push_back(static_cast<double>(tensors ? epoch.flushed_bytes : epoch.resident_bytes));
+  for (const Epoch& epoch : curve.epochs) {
+    values.push_back(
+        static_cast<double>(curve.measure == Measure::kTensors ? epoch.flushed_bytes : epoch.resident_bytes));
   }
   return values;
 }
 
-std::string per_epoch(double bytes) {
+std::string per_epoch(std::optional<double> slope) {
+  const double bytes = slope.value_or(0);
   return (bytes < 0 ? "-" : "") + base::human_bytes(static_cast<std::uint64_t>(std::abs(bytes)));
 }
 
@@ -47,6 +62,26 @@ double largest_fall(const std::vector<double>& values) {
     fall = std::max(fall, highest - value);
   }
   return fall;
+}
+
+// What makes a verdict clearer, of a curve that is judged.
+void add_notes(MemoryCurve& curve, const Slope& slope) {
+  const double rise = curve.rise_share.value_or(0);
+  if (curve.is_beyond_threshold() && !curve.grows) {
+    curve.notes.push_back(
+        fmt::format("the last epoch ended {:.0f}% above the first, and yet it does not grow: it goes up and down, by "
+                    "{} to {} an epoch",
+                    100 * rise, per_epoch(slope.low), per_epoch(slope.high)));
+  }
+  if (curve.verdict() == document::Verdict::kGood && slope.low > 0 && rise > 0.01) {
+    curve.notes.push_back(fmt::format("below the threshold, and yet it grows by {} an epoch ({} to {})",
+                                      per_epoch(slope.bytes_per_epoch), per_epoch(slope.low), per_epoch(slope.high)));
+  }
+  if (curve.measure == Measure::kResident) {
+    curve.notes.emplace_back(
+        "the training is not on a device whose memory can be asked for: this is the process's resident set, which the "
+        "C library's allocator rounds up");
+  }
 }
 
 }  // namespace
@@ -62,8 +97,9 @@ Slope slope_of(std::span<const double> values) {
   // The sum of the squares of how far 0, 1, 2, ... are from their mean.
   const double along = count * (count * count - 1) / 12;
   const double freedom = count - 2;
-  const double reach = freedom > 0 ? t_quantile(values.size() - 2) * std::sqrt(squares / freedom / along) : INFINITY;
-  return {line.slope, line.slope - reach, line.slope + reach};
+  if (freedom <= 0) return {.bytes_per_epoch = line.slope, .low = std::nullopt, .high = std::nullopt};
+  const double reach = t_quantile(values.size() - 2) * std::sqrt(squares / freedom / along);
+  return {.bytes_per_epoch = line.slope, .low = line.slope - reach, .high = line.slope + reach};
 }
 
 std::vector<GrowingSite> growing_sites(const std::vector<json>& sites) {
@@ -88,74 +124,36 @@ std::vector<GrowingSite> growing_sites(const std::vector<json>& sites) {
   return growing;
 }
 
-Plateau judge_plateau(const std::vector<trial::RecordedEpoch>& epochs, std::uint64_t asked, double threshold) {
-  Plateau plateau;
-  const bool tensors =
-      std::ranges::any_of(epochs, [](const trial::RecordedEpoch& epoch) { return epoch.flushed_bytes > 0; });
-  plateau.measure = tensors ? "tensors" : "resident";
-  if (epochs.size() < kFewest) {
-    plateau.notes.push_back(
+MemoryCurve judge_plateau(const std::vector<trial::RecordedEpoch>& epochs, std::uint64_t asked, double threshold) {
+  MemoryCurve curve;
+  curve.epochs = epochs_of(epochs);
+  curve.slope = Slope{.bytes_per_epoch = 0, .low = 0, .high = 0};
+  curve.rise_share = 0;
+  curve.threshold = threshold;
+  const bool tensors = std::ranges::any_of(curve.epochs, [](const Epoch& epoch) { return epoch.flushed_bytes > 0; });
+  curve.measure = tensors ? Measure::kTensors : Measure::kResident;
+  if (epochs.size() < kFewestEpochs) {
+    curve.notes.push_back(
         fmt::format("only {} of the script {} seen, and {} are the fewest to judge by: have it run more, or say by "
                     "--epoch-steps how many steps count as one",
-                    base::counted(epochs.size(), "epoch"), epochs.size() == 1 ? "was" : "were", kFewest));
-    return plateau;
+                    base::counted(epochs.size(), "epoch"), epochs.size() == 1 ? "was" : "were", kFewestEpochs));
+    return curve;
   }
-  const std::vector<double> values = measured(epochs, tensors);
-  plateau.slope = slope_of(values);
+  const std::vector<double> values = judged_bytes(curve);
+  const Slope slope = slope_of(values);
+  curve.slope = slope;
   const double rise = values.front() > 0 ? (values.back() - values.front()) / values.front() : 0;
-  plateau.rise_share = rise;
+  curve.rise_share = rise;
   if (epochs.size() < asked) {
-    plateau.rise_share = rise * static_cast<double>(asked - 1) / static_cast<double>(epochs.size() - 1);
-    plateau.notes.push_back(fmt::format("the script ended after {}; their growth was carried on to {}",
-                                        base::counted(epochs.size(), "epoch"), asked));
+    curve.rise_share = rise * static_cast<double>(asked - 1) / static_cast<double>(epochs.size() - 1);
+    curve.notes.push_back(fmt::format("the script ended after {}; their growth was carried on to {}",
+                                      base::counted(epochs.size(), "epoch"), asked));
   }
   // Two ends alone tell little of memory that goes up and down, as an allocator's does that gives out larger buffers
   // than were asked for.
-  plateau.grows = plateau.slope.low > 0 || largest_fall(values) < (values.back() - values.front()) / 2;
-  const bool is_beyond = plateau.rise_share > threshold;
-  plateau.verdict = is_beyond && plateau.grows ? document::Verdict::kBad : document::Verdict::kGood;
-  if (is_beyond && !plateau.grows) {
-    plateau.notes.push_back(
-        fmt::format("the last epoch ended {:.0f}% above the first, and yet it does not grow: it goes up and down, by "
-                    "{} to {} an epoch",
-                    100 * plateau.rise_share, per_epoch(plateau.slope.low), per_epoch(plateau.slope.high)));
-  }
-  if (plateau.verdict == document::Verdict::kGood && plateau.slope.low > 0 && plateau.rise_share > 0.01) {
-    plateau.notes.push_back(fmt::format("below the threshold, and yet it grows by {} an epoch ({} to {})",
-                                        per_epoch(plateau.slope.each), per_epoch(plateau.slope.low),
-                                        per_epoch(plateau.slope.high)));
-  }
-  if (!tensors) {
-    plateau.notes.emplace_back(
-        "the training is not on a device whose memory can be asked for: this is the process's resident set, which the "
-        "C library's allocator rounds up");
-  }
-  return plateau;
-}
-
-json plateau_json(const Plateau& plateau, const std::vector<trial::RecordedEpoch>& epochs, double threshold) {
-  auto rows = json::array();
-  for (const trial::RecordedEpoch& epoch : epochs) {
-    rows.push_back({{"index", epoch.index},
-                    {"steps", epoch.steps},
-                    {"seconds", epoch.seconds},
-                    {"tensor_bytes", epoch.tensor_bytes},
-                    {"flushed_bytes", epoch.flushed_bytes},
-                    {"driver_bytes", epoch.driver_bytes},
-                    {"resident_bytes", epoch.resident_bytes}});
-  }
-  const auto finite = [](double value) { return std::isfinite(value) ? json(value) : json(); };
-  return {{"epochs", rows},
-          {"measure", plateau.measure},
-          {"slope",
-           {{"bytes_per_epoch", plateau.slope.each},
-            {"low", finite(plateau.slope.low)},
-            {"high", finite(plateau.slope.high)}}},
-          {"rise_share", plateau.rise_share},
-          {"grows", plateau.grows},
-          {"threshold", threshold},
-          {"sites", json::array()},
-          {"notes", plateau.notes}};
+  curve.grows = slope.low > 0 || largest_fall(values) < (values.back() - values.front()) / 2;
+  add_notes(curve, slope);
+  return curve;
 }
 
 }  // namespace anymps::lab::runbook::plateau

@@ -2,16 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <vector>
 
 #include "lab/base/counted.h"
 #include "lab/runbook/screen/parts.h"
 #include "lab/trace/source_site.h"
 
 namespace anymps::lab::runbook::plateau {
-
-using nlohmann::json;
-
 namespace {
 
 // Columns of the tables that a narrow terminal does without.
@@ -20,39 +17,43 @@ constexpr std::size_t kBeforeFlush = 3;
 constexpr std::size_t kTensorCount = 2;
 constexpr std::size_t kExample = 3;
 
+std::string bytes_text(std::uint64_t bytes) { return screen::bytes_text(static_cast<double>(bytes)); }
+
+std::string epochs_text(const MemoryCurve& curve, const base::Terminal& terminal) {
+  if (curve.epochs.empty()) return {};
+  std::string text = fmt::format("  {} rise over {}, where {} are allowed\n", screen::percent_text(curve.rise_share),
+                                 base::counted(curve.epochs.size(), "epoch"), screen::percent_text(curve.threshold));
+  if (curve.slope) {
+    text += fmt::format("  {} an epoch ({} to {}, 95%)\n\n", screen::bytes_text(curve.slope->bytes_per_epoch),
+                        screen::bytes_text(curve.slope->low), screen::bytes_text(curve.slope->high));
+  }
+  std::vector<std::vector<std::string>> rows = {
+      {"epoch", "steps", "time", "before flush", "after", "driver", "resident"}};
+  for (const Epoch& epoch : curve.epochs) {
+    rows.push_back({std::to_string(epoch.index), std::to_string(epoch.steps), screen::seconds_text(epoch.seconds),
+                    bytes_text(epoch.tensor_bytes), bytes_text(epoch.flushed_bytes), bytes_text(epoch.driver_bytes),
+                    bytes_text(epoch.resident_bytes)});
+  }
+  return text + screen::columns(rows, terminal, {kEpochSteps, kBeforeFlush});
+}
+
+std::string sites_text(const MemoryCurve& curve, const base::Terminal& terminal) {
+  if (curve.sites.empty()) return {};
+  std::vector<std::vector<std::string>> rows = {{"line", "an epoch", "tensors", "such as"}};
+  for (const GrowingSite& site : curve.sites) {
+    rows.push_back({trace::SourceSite::parse(site.site).text(), screen::bytes_text(site.bytes_per_epoch),
+                    screen::number_text(site.count_per_epoch), site.example});
+  }
+  return "\n  lines that keep tensors\n" + screen::columns(rows, terminal, {kTensorCount, kExample});
+}
+
 }  // namespace
 
-std::string plateau_screen(const json& document, const base::Terminal& terminal) {
-  const json epochs = document.value("epochs", json::array());
-  std::string text = screen::verdict_line(document, "memory plateau", terminal);
-  text += screen::failure_text(document.value("failure", json()), terminal);
-  if (!epochs.empty()) {
-    text += fmt::format("  {} rise over {}, where {} are allowed\n", screen::percent_at(document, "rise_share"),
-                        base::counted(epochs.size(), "epoch"), screen::percent_at(document, "threshold"));
-    const json slope = document.value("slope", json::object());
-    text += fmt::format("  {} an epoch ({} to {}, 95%)\n\n", screen::bytes_at(slope, "bytes_per_epoch"),
-                        screen::bytes_at(slope, "low"), screen::bytes_at(slope, "high"));
-    std::vector<std::vector<std::string>> rows = {
-        {"epoch", "steps", "time", "before flush", "after", "driver", "resident"}};
-    for (const json& epoch : epochs) {
-      rows.push_back({screen::number_at(epoch, "index", 0), screen::number_at(epoch, "steps", 0),
-                      screen::seconds_at(epoch, "seconds"), screen::bytes_at(epoch, "tensor_bytes"),
-                      screen::bytes_at(epoch, "flushed_bytes"), screen::bytes_at(epoch, "driver_bytes"),
-                      screen::bytes_at(epoch, "resident_bytes")});
-    }
-    text += screen::columns(rows, terminal, {kEpochSteps, kBeforeFlush});
-  }
-  if (const json sites = document.value("sites", json::array()); !sites.empty()) {
-    text += "\n  lines that keep tensors\n";
-    std::vector<std::vector<std::string>> rows = {{"line", "an epoch", "tensors", "such as"}};
-    for (const json& site : sites) {
-      rows.push_back({trace::SourceSite::parse(site.value("site", "")).text(),
-                      screen::bytes_at(site, "bytes_per_epoch"), screen::number_at(site, "count_per_epoch"),
-                      site.value("example", "")});
-    }
-    text += screen::columns(rows, terminal, {kTensorCount, kExample});
-  }
-  return text + screen::notes_of(document, terminal);
+std::string plateau_screen(const PlateauDocument& document, const base::Terminal& terminal) {
+  const MemoryCurve& curve = document.measured.curve;
+  return screen::verdict_line(document.head.verdict, "memory plateau", terminal) +
+         screen::failure_text(document.measured.failure, terminal) + epochs_text(curve, terminal) +
+         sites_text(curve, terminal) + screen::notes_text(curve.notes, terminal);
 }
 
 }  // namespace anymps::lab::runbook::plateau

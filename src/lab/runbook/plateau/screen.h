@@ -1,13 +1,13 @@
 // The document of `anymps plateau` for people.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "lab/base/terminal.h"
+#include "lab/runbook/plateau/document.h"
 
 namespace anymps::lab::runbook::plateau {
 
-std::string plateau_screen(const nlohmann::json& document, const base::Terminal& terminal);
+std::string plateau_screen(const PlateauDocument& document, const base::Terminal& terminal);
 
 }  // namespace anymps::lab::runbook::plateau

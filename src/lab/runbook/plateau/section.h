@@ -3,10 +3,11 @@
 
 #include <string>
 
+#include "lab/runbook/plateau/document.h"
 #include "lab/runbook/section/parts.h"
 
 namespace anymps::lab::runbook::plateau {
 
-std::string plateau_section(const section::ReportRuns& runs);
+std::string plateau_section(const section::DocumentRuns<PlateauDocument>& runs);
 
 }  // namespace anymps::lab::runbook::plateau

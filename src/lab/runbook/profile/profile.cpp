@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "lab/base/nanosecond.h"
+#include "lab/runbook/document/described.h"
+#include "lab/runbook/document/fields.h"
 #include "lab/runbook/trial/step_times.h"
 #include "lab/trace/replayed_timeline.h"
 
@@ -41,20 +43,22 @@ trial::Spread intervals_between(const trial::RecordedProcess& process, std::uint
   return trial::Spread::of(std::move(seconds));
 }
 
-json seconds_or_null(const trial::Spread& spread) { return spread.median > 0 ? json(spread.median) : json(); }
-
-json with_failure(const trial::Trial& trial, json part) {
-  if (trial.outcome != trial::Outcome::kRan) part["failure"] = trial::failure_json(trial);
-  if (trial.main() != nullptr && !trial.main()->errors.empty()) part["error"] = trial.main()->errors.front();
-  return part;
+std::optional<double> seconds_of(const trial::Spread& spread) {
+  return spread.median > 0 ? std::optional(spread.median) : std::nullopt;
 }
 
-json waits_json(const trial::RecordedProcess& process) {
-  std::vector<json> rows;
+TrialEnd end_of(const trial::Trial& trial) {
+  TrialEnd end{.failure = trial.failure(), .error = {}};
+  if (trial.main() != nullptr && !trial.main()->errors.empty()) end.error = trial.main()->errors.front();
+  return end;
+}
+
+std::vector<WaitRow> waits_of(const trial::RecordedProcess& process) {
+  std::vector<WaitRow> rows;
   for (const trial::RecordedWait& wait : process.waits) {
-    rows.push_back({{"name", wait.name}, {"site", wait.site}, {"count", wait.count}, {"seconds", wait.seconds}});
+    rows.push_back({.name = wait.name, .site = wait.site, .count = wait.count, .seconds = wait.seconds});
   }
-  std::ranges::sort(rows, [](const json& left, const json& right) { return left["count"] > right["count"]; });
+  std::ranges::sort(rows, std::greater{}, &WaitRow::count);
   return rows;
 }
 
@@ -74,7 +78,12 @@ std::optional<trace::TraceFile> window_of(const trial::Trial& trial, std::uint64
   return window;
 }
 
-double fallback_seconds(const trace::TraceFile& window, json& rows) {
+struct Fallbacks {
+  std::vector<FallbackRow> rows;
+  double seconds = 0;
+};
+
+Fallbacks fallbacks_of(const trace::TraceFile& window) {
   std::set<std::string> names;
   std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
   for (const trace::TraceRecord& record : window.records) {
@@ -82,15 +91,39 @@ double fallback_seconds(const trace::TraceFile& window, json& rows) {
     names.insert(record.name);
     ++counts[{record.name, record.site}];
   }
-  double total = 0;
+  Fallbacks fallbacks;
   for (const trace::TraceRecord& record : window.records) {
     if (record.kind == TraceKind::kCall && names.contains(record.name))
-      total += static_cast<double>(record.b) * base::kNanosecond;
+      fallbacks.seconds += static_cast<double>(record.b) * base::kNanosecond;
   }
   for (const auto& [place, count] : counts) {
-    rows.push_back({{"name", place.first}, {"site", place.second}, {"count", count}});
+    fallbacks.rows.push_back({.name = place.first, .site = place.second, .count = count});
   }
-  return total;
+  return fallbacks;
+}
+
+std::vector<OperatorRow> longest_operators(const trace::ReplayedTimeline& timeline) {
+  std::vector<OperatorRow> rows;
+  for (const auto& [name, times] : timeline.operators) {
+    rows.push_back({.name = name,
+                    .count = times.count,
+                    .self_seconds = times.self_seconds,
+                    .queued_seconds = times.queued_seconds,
+                    .waited_seconds = times.waited_seconds});
+  }
+  std::ranges::sort(rows, std::greater{}, &OperatorRow::self_seconds);
+  if (rows.size() > kRowsKept) rows.resize(kRowsKept);
+  return rows;
+}
+
+ModelledDevice modelled_of(const trace::ReplayedTimeline& timeline) {
+  return {.host_seconds = timeline.host_seconds,
+          .busy_seconds = timeline.busy_seconds,
+          .busy_share = timeline.busy_share(),
+          .queued_seconds = timeline.queued_seconds,
+          .waited_seconds = timeline.waited_seconds,
+          .kernels = timeline.kernels,
+          .waits = timeline.waits};
 }
 
 double median_of(const std::vector<trial::RecordedRound>& rounds) {
@@ -101,130 +134,125 @@ double median_of(const std::vector<trial::RecordedRound>& rounds) {
   return trial::Spread::of(std::move(seconds)).median;
 }
 
+// What was called outside of all stages, those that took most first.
+std::vector<OtherCall> longest_calls(const std::map<std::string, double>& calls, double total) {
+  std::vector<std::pair<double, std::string>> sorted;
+  for (const auto& [call, spent] : calls) sorted.emplace_back(spent, call);
+  std::ranges::sort(sorted, std::greater{});
+  std::vector<OtherCall> rows;
+  for (const auto& [spent, call] : sorted) {
+    const std::size_t tab = call.find('\t');
+    if (rows.size() == kOtherCalls || total <= 0) break;
+    if (tab == std::string::npos || tab == 0) continue;
+    rows.push_back({.function = call.substr(0, tab), .site = call.substr(tab + 1), .share = spent / total});
+  }
+  return rows;
+}
+
+// Adds what an object has by name, in nanoseconds, and tells how much that was.
+double add_up(const json& spent, std::map<std::string, double>& sums) {
+  double total = 0;
+  for (const auto& [name, nanoseconds] : spent.items()) {
+    if (!nanoseconds.is_number()) continue;
+    sums[name] += nanoseconds.get<double>();
+    total += nanoseconds.get<double>();
+  }
+  return total;
+}
+
 }  // namespace
 
 json ProfileSettings::key() const {
   return {warm_up, steps, seconds, input_limit, fallback_limit, waits_limit, stage_names, bisect_workers.value_or(0)};
 }
 
-json full_part(const trial::Trial& trial, const ProfileSettings& profile) {
+FullPart full_part(const trial::Trial& trial, const ProfileSettings& profile) {
+  FullPart part{.end = end_of(trial), .window = {}};
   const trial::RecordedProcess* main = trial.main();
-  if (main == nullptr) return with_failure(trial, json::object());
+  if (main == nullptr) return part;
   const trial::StepTimes times = trial::step_times(*main, profile.warm_up);
   const std::uint64_t first_epoch = main->epochs.empty() ? main->steps.size() : main->epochs.front().steps;
-  return with_failure(
-      trial, {{"step_seconds", times.seconds.median},
-              {"step_low", times.seconds.low},
-              {"step_high", times.seconds.high},
-              {"steps", times.steady_steps},
-              {"first_step_seconds", times.first_seconds},
-              {"first_epoch_step_seconds", seconds_or_null(intervals_between(*main, profile.warm_up, first_epoch))},
-              {"steady_step_seconds",
-               seconds_or_null(intervals_between(*main, std::max(profile.warm_up, first_epoch), main->steps.size()))},
-              {"input_share", times.input_share},
-              {"samples_per_step", times.samples_per_step},
-              {"window_seconds", times.window_seconds},
-              {"epoch_window", epoch_window(*main, times, profile.warm_up)},
-              {"waits", waits_json(*main)},
-              {"device", main->facts.value("device", "")},
-              {"simulated", main->begin.value("simulated", false)},
-              {"peak_bytes", trial.peak_bytes()}});
+  part.window = {.step_seconds = times.seconds.median,
+                 .step_low = times.seconds.low,
+                 .step_high = times.seconds.high,
+                 .steps = times.steady_steps,
+                 .first_step_seconds = times.first_seconds,
+                 .first_epoch_step_seconds = seconds_of(intervals_between(*main, profile.warm_up, first_epoch)),
+                 .steady_step_seconds =
+                     seconds_of(intervals_between(*main, std::max(profile.warm_up, first_epoch), main->steps.size())),
+                 .input_share = times.input_share,
+                 .samples_per_step = times.samples_per_step,
+                 .window_seconds = times.window_seconds,
+                 .epoch_window = epoch_window(*main, times, profile.warm_up),
+                 .waits = waits_of(*main),
+                 .device = document::string_in(main->facts, "device"),
+                 .simulated = document::flag_in(main->begin, "simulated"),
+                 .peak_bytes = trial.peak_bytes()};
+  return part;
 }
 
-json operators_part(const trial::Trial& trial, const ProfileSettings& profile) {
+OperatorsPart operators_part(const trial::Trial& trial, const ProfileSettings& profile) {
+  OperatorsPart part{.end = end_of(trial), .traced = {}};
   const std::optional<trace::TraceFile> window = window_of(trial, profile.warm_up);
-  if (!window) return with_failure(trial, json::object());
-  const trial::RecordedProcess& main = *trial.main();
-  const trial::StepTimes times = trial::step_times(main, profile.warm_up);
+  if (!window) return part;
+  const trial::StepTimes times = trial::step_times(*trial.main(), profile.warm_up);
   const trace::ReplayedTimeline timeline = trace::replay(*window);
-  auto fallbacks = json::array();
-  const double fallback = fallback_seconds(*window, fallbacks);
-  std::vector<json> rows;
-  for (const auto& [name, times_of] : timeline.operators) {
-    rows.push_back({{"name", name},
-                    {"count", times_of.count},
-                    {"self_seconds", times_of.self_seconds},
-                    {"queued_seconds", times_of.queued_seconds},
-                    {"waited_seconds", times_of.waited_seconds}});
-  }
-  std::ranges::sort(rows,
-                    [](const json& left, const json& right) { return left["self_seconds"] > right["self_seconds"]; });
-  if (rows.size() > kRowsKept) rows.resize(kRowsKept);
+  Fallbacks fallbacks = fallbacks_of(*window);
   const double whole = times.window_seconds > 0 ? times.window_seconds : 1;
-  std::uint64_t waits = 0;
-  for (const trace::TraceRecord& record : window->records) waits += record.kind == TraceKind::kSync ? 1 : 0;
-  return with_failure(
-      trial, {{"operators", rows},
-              {"fallbacks", fallbacks},
-              {"device_share", std::min(1.0, timeline.busy_seconds / whole)},
-              {"fallback_share", std::min(1.0, fallback / whole)},
-              {"modelled", to_json(timeline)},
-              {"waits_per_step",
-               static_cast<double>(waits) / static_cast<double>(std::max<std::uint64_t>(1, times.steady_steps))}});
+  const auto waits = std::ranges::count(window->records, TraceKind::kSync, &trace::TraceRecord::kind);
+  part.traced = {.operators = longest_operators(timeline),
+                 .fallbacks = std::move(fallbacks.rows),
+                 .device_share = std::min(1.0, timeline.busy_seconds / whole),
+                 .fallback_share = std::min(1.0, fallbacks.seconds / whole),
+                 .modelled = modelled_of(timeline),
+                 .waits_per_step =
+                     static_cast<double>(waits) / static_cast<double>(std::max<std::uint64_t>(1, times.steady_steps))};
+  return part;
 }
 
-json data_part(const trial::Trial& trial) {
+LoadingPart data_part(const trial::Trial& trial) {
+  LoadingPart part;
+  part.end = end_of(trial);
   const trial::RecordedProcess* main = trial.main();
-  if (main == nullptr) return with_failure(trial, json::object());
+  if (main == nullptr) return part;
   std::uint64_t descriptors = 0;
   for (const trial::RecordedProcess& process : trial.recording.processes) {
     if (!process.uses.empty()) descriptors += process.uses.back().value("fds", std::uint64_t{0});
   }
-  return with_failure(trial, {{"batch_seconds", median_of(main->loads)},
-                              {"batches", main->loads.size()},
-                              {"descriptors", descriptors},
-                              {"resident_bytes", trial.resident.bytes},
-                              {"processes", trial.recording.processes.size()}});
+  part.batch_seconds = median_of(main->loads);
+  part.batches = main->loads.size();
+  part.descriptors = descriptors;
+  part.resident_bytes = trial.resident.bytes;
+  part.processes = trial.recording.processes.size();
+  return part;
 }
 
-// What was called outside of all stages, those that took most first.
-json longest_calls(const std::map<std::string, double>& calls, double total) {
-  std::vector<std::pair<double, std::string>> sorted;
-  for (const auto& [call, spent] : calls) sorted.emplace_back(spent, call);
-  std::ranges::sort(sorted, std::greater{});
-  auto rows = json::array();
-  for (const auto& [spent, call] : sorted) {
-    const std::size_t tab = call.find('\t');
-    if (rows.size() == kOtherCalls || total <= 0) break;
-    if (tab == std::string::npos || tab == 0) continue;
-    rows.push_back({{"function", call.substr(0, tab)}, {"site", call.substr(tab + 1)}, {"share", spent / total}});
-  }
-  return rows;
-}
-
-json stages_part(const trial::Trial& trial) {
+StagesPart stages_part(const trial::Trial& trial) {
   std::map<std::string, double> stages;
   std::map<std::string, double> others;
   double total = 0;
   for (const trial::RecordedProcess& process : trial.recording.processes) {
     for (const json& fetch : process.fetches) {
-      const json spent = fetch.value("stages", json::object());
-      for (const auto& [stage, nanoseconds] : spent.items()) {
-        if (!nanoseconds.is_number()) continue;
-        stages[stage] += nanoseconds.get<double>();
-        total += nanoseconds.get<double>();
-      }
-      const json called = fetch.value("others", json::object());
-      for (const auto& [call, nanoseconds] : called.items()) {
-        if (nanoseconds.is_number()) others[call] += nanoseconds.get<double>();
-      }
+      total += add_up(document::object_in(fetch, "stages"), stages);
+      add_up(document::object_in(fetch, "others"), others);
     }
   }
-  auto shares = json::object();
-  for (const auto& [stage, spent] : stages) shares[stage] = total > 0 ? spent / total : 0;
-  return with_failure(trial, {{"stages", shares}, {"others", longest_calls(others, total)}});
+  StagesPart part{.end = end_of(trial), .loading = {.stages = {}, .others = longest_calls(others, total)}};
+  for (const auto& [stage, spent] : stages) part.loading.stages[stage] = total > 0 ? spent / total : 0;
+  return part;
 }
 
-json forward_part(const trial::Trial& trial) {
+ForwardPart forward_part(const trial::Trial& trial) {
+  ForwardPart part{.end = end_of(trial), .seconds = {}};
   const trial::RecordedProcess* main = trial.main();
-  if (main == nullptr || main->forwards.empty()) return with_failure(trial, json::object());
+  if (main == nullptr || main->forwards.empty()) return part;
   // Calls return before the device is done; the whole window waited for it.
   const auto counted =
       std::ranges::count_if(main->forwards, [](const trial::RecordedRound& round) { return round.counts; });
   const double window = static_cast<double>(main->window_end_ns - main->window_begin_ns) * base::kNanosecond;
-  return with_failure(trial, {{"seconds", counted > 0 && main->window_end_ns > main->window_begin_ns
-                                              ? window / static_cast<double>(counted)
-                                              : median_of(main->forwards)}});
+  part.seconds = counted > 0 && main->window_end_ns > main->window_begin_ns ? window / static_cast<double>(counted)
+                                                                            : median_of(main->forwards);
+  return part;
 }
 
 }  // namespace anymps::lab::runbook::profile

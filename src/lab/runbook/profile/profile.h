@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "lab/runbook/document/verdict.h"
+#include "lab/runbook/profile/document.h"
+#include "lab/runbook/profile/parts.h"
 #include "lab/runbook/trial/session.h"
 #include "lab/runbook/trial/trial.h"
 
@@ -30,20 +32,30 @@ struct ProfileSettings {
 
 struct ProfileResult {
   document::Verdict verdict = document::Verdict::kUnknown;
-  nlohmann::json document;
+  Profile profile;
 };
 
 ProfileResult run_profile(trial::Session& session, const trial::TrialSettings& settings, const ProfileSettings& profile,
                           double from, double to);
 
-// What the parts say together: shares, the story, and the verdict. Pure; `parts` is an object of the parts' results.
-ProfileResult judge_profile(const nlohmann::json& parts, const ProfileSettings& profile);
+// Those that were not run are empty.
+struct ProfileParts {
+  FullPart full;
+  OperatorsPart operators;
+  LoadingPart data;
+  StagesPart stages;
+  ForwardPart forward;
+  std::vector<WorkersRow> workers;
+};
+
+// What the parts say together: shares, the story, and the verdict. Pure.
+ProfileResult judge_profile(const ProfileParts& parts, const ProfileSettings& profile);
 
 // What one trial of the whole script tells, traced or not.
-nlohmann::json full_part(const trial::Trial& trial, const ProfileSettings& profile);
-nlohmann::json operators_part(const trial::Trial& trial, const ProfileSettings& profile);
-nlohmann::json data_part(const trial::Trial& trial);
-nlohmann::json stages_part(const trial::Trial& trial);
-nlohmann::json forward_part(const trial::Trial& trial);
+FullPart full_part(const trial::Trial& trial, const ProfileSettings& profile);
+OperatorsPart operators_part(const trial::Trial& trial, const ProfileSettings& profile);
+LoadingPart data_part(const trial::Trial& trial);
+StagesPart stages_part(const trial::Trial& trial);
+ForwardPart forward_part(const trial::Trial& trial);
 
 }  // namespace anymps::lab::runbook::profile

@@ -3,10 +3,11 @@
 
 #include <string>
 
+#include "lab/runbook/profile/document.h"
 #include "lab/runbook/section/parts.h"
 
 namespace anymps::lab::runbook::profile {
 
-std::string profile_section(const section::ReportRuns& runs);
+std::string profile_section(const section::DocumentRuns<ProfileDocument>& runs);
 
 }  // namespace anymps::lab::runbook::profile

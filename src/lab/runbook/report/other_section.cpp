@@ -6,44 +6,13 @@
 
 #include "lab/html/escape.h"
 #include "lab/runbook/document/fields.h"
-#include "lab/runbook/logbook/fields.h"
+#include "lab/runbook/log/fields.h"
 #include "lab/runbook/report/sections.h"
 
 namespace anymps::lab::runbook::report {
 namespace {
 
 using nlohmann::json;
-
-// What every document has, and what the page shows elsewhere.
-constexpr std::array kCommonFields = {"version", "verb",  "run",     "verdict", "status",
-                                      "command", "facts", "samples", "notes"};
-
-json without(json document, const auto& names) {
-  for (const char* name : names) document.erase(name);
-  return document;
-}
-
-section::Tone severity_tone(const std::string& severity) {
-  for (const char* word : {"error", "bad", "red", "high", "fatal"}) {
-    if (severity == word) return section::Tone::kBad;
-  }
-  for (const char* word : {"warning", "yellow", "medium"}) {
-    if (severity == word) return section::Tone::kClose;
-  }
-  return section::Tone::kPlain;
-}
-
-std::string handoff_differences_table(const json& document) {
-  section::Table table("Differences", {"severity", "kind", "name", "here", "there"});
-  for (const json& row : document::list_in(document, "differences")) {
-    const std::string severity = document::words_in(row, "severity");
-    table.add({section::badge_cell(severity_tone(severity), severity),
-               section::text_cell(document::words_in(row, "kind")), section::code_cell(document::words_in(row, "name")),
-               section::code_cell(document::words_in(row, "here")),
-               section::code_cell(document::words_in(row, "there"))});
-  }
-  return table.html();
-}
 
 std::string fact_text(const std::string& name, const json& value) {
   if (value.is_number() && (name.ends_with("bytes") || name == "limit" || name == "recommended"))
@@ -63,7 +32,7 @@ void flatten_with_commas(const std::string& prefix, const json& facts, json& fla
   }
 }
 
-std::string flat_name(const logbook::LogField& field) {
+std::string flat_name(const log::LogField& field) {
   std::string name;
   for (const char letter : std::string_view(field.pointer).substr(1)) {
     name += letter == '/' ? std::string(", ") : std::string(1, letter);
@@ -83,23 +52,9 @@ void add_row(section::Table& table, const std::string& title, std::vector<std::s
 
 }  // namespace
 
-std::string handoff_section(const section::ReportRuns& runs) {
-  return section::beside(runs, [](const section::ReportRun& run) {
-    const json& document = run.document;
-    std::string differences = handoff_differences_table(document);
-    if (differences.empty() && document.contains("differences")) {
-      differences = "<p>" + section::badge(section::Tone::kGood, "nothing differs") + "</p>\n";
-    }
-    json rest = without(without(document, kCommonFields), std::array{"differences"});
-    return section::titled("Differences", differences) +
-           section::titled("Figures", section::fields_table("Figures", rest)) +
-           section::titled("Notes", section::bullets(document::list_in(document, "notes")));
-  });
-}
-
 std::string other_section(const section::ReportRuns& runs) {
   return section::beside(runs, [](const section::ReportRun& run) {
-    return section::fields_table("Fields", without(run.document, kCommonFields)) +
+    return section::fields_table("Fields", section::own_fields(run.document)) +
            section::titled("Notes", section::bullets(document::list_in(run.document, "notes")));
   });
 }
@@ -115,12 +70,12 @@ std::string facts_section(const section::ReportRuns& runs) {
   if (runs.size() > 1) columns.emplace_back("");
   section::Table table("Circumstances", columns);
   std::set<std::string> shown;
-  for (const logbook::LogField& field : logbook::log_fields()) {
+  for (const log::LogField& field : log::log_fields()) {
     shown.insert(flat_name(field));
     std::vector<std::string> values;
     for (const section::ReportRun& run : runs) {
       const json& facts = document::object_in(run.document, "facts");
-      values.push_back(logbook::value_of(field, facts).is_null() ? "" : text_of(field, facts));
+      values.push_back(log::value_of(field, facts).is_null() ? "" : log::text_of(field, facts));
     }
     // These five are asked for by name; of the others what nobody noted is no news.
     const bool asked_for = std::string_view(field.group) == "five-tuple";
@@ -130,7 +85,7 @@ std::string facts_section(const section::ReportRuns& runs) {
   std::set<std::string> names;
   for (const json& facts : flat) {
     for (const auto& [name, value] : facts.items()) {
-      if (!shown.contains(name) && !logbook::is_recorders_own(name)) names.insert(name);
+      if (!shown.contains(name) && !log::is_recorders_own(name)) names.insert(name);
     }
   }
   for (const std::string& name : names) {

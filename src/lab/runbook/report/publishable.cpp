@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "lab/runbook/doctor/document.h"
 #include "lab/runbook/document/fields.h"
+#include "lab/runbook/plateau/document.h"
 #include "lab/runbook/section/parts.h"
 
 namespace anymps::lab::runbook::report {
@@ -31,36 +33,37 @@ std::string lower(std::string text) {
 }
 
 // All gates with one of these words in their names are there and green.
-Requirement gates_green(std::string name, const logbook::FinishedRun* doctor,
-                        std::initializer_list<const char*> words) {
+Requirement gates_green(std::string name, const logbook::FinishedRun* run, std::initializer_list<const char*> words) {
   Requirement requirement{std::move(name), false, "there is no doctor run for this host", "anymps doctor"};
-  if (doctor == nullptr) return requirement;
+  if (run == nullptr) return requirement;
+  const auto gates = document::described_from<doctor::DoctorDocument>(run->document).gates;
   requirement.found.clear();
   for (const char* word : words) {
     bool known = false;
-    for (const json& gate : document::list_in(doctor->document, "gates")) {
-      const std::string gate_name = document::words_in(gate, "name");
-      if (lower(gate_name).find(word) == std::string::npos) continue;
+    for (const doctor::Gate& gate : gates) {
+      if (lower(gate.name).find(word) == std::string::npos) continue;
       known = true;
-      if (const std::string state = document::words_in(gate, "state"); state != "green") {
-        requirement.found = fmt::format("{}: the gate \"{}\" is {}", doctor->name, gate_name, state);
+      if (gate.state != doctor::GateState::kGreen) {
+        requirement.found =
+            fmt::format("{}: the gate \"{}\" is {}", run->name, gate.name, document::word_of(gate.state));
       }
     }
-    if (!known) requirement.found = fmt::format("{} has no gate \"{}\"", doctor->name, word);
+    if (!known) requirement.found = fmt::format("{} has no gate \"{}\"", run->name, word);
   }
   if (requirement.found.empty()) {
-    requirement = {std::move(requirement.name), true, fmt::format("{}: green", doctor->name), ""};
+    requirement = {std::move(requirement.name), true, fmt::format("{}: green", run->name), ""};
   }
   return requirement;
 }
 
 // Memory that keeps rising ends the run sooner or later, and with it the throughput.
-Requirement flat_curve(const logbook::FinishedRun* plateau, const std::string& command) {
+Requirement flat_curve(const logbook::FinishedRun* run, const std::string& command) {
   const std::string again = "anymps plateau -- " + command;
-  if (plateau == nullptr) return {"memory curve", false, "there is no plateau run of this command", again};
-  const std::string verdict = document::words_in(plateau->document, "verdict");
-  const bool flat = verdict == document::verdict_text(document::Verdict::kGood);
-  return {"memory curve", flat, fmt::format("{}, verdict {}", plateau->name, verdict), flat ? "" : again};
+  if (run == nullptr) return {"memory curve", false, "there is no plateau run of this command", again};
+  const auto head = document::described_from<document::Head>(run->document);
+  const document::Verdict verdict = head.verdict.value_or(document::Verdict::kUnknown);
+  const bool flat = verdict == document::Verdict::kGood;
+  return {"memory curve", flat, fmt::format("{}, verdict {}", run->name, word_of(verdict)), flat ? "" : again};
 }
 
 bool has_throughput(const logbook::FinishedRun& sweep) {
@@ -102,7 +105,7 @@ Publishable judge_throughput(const logbook::FinishedRun& sweep, const std::vecto
                                                         argument.empty() ? "" : " --batch-arg " + argument, command)});
   const logbook::FinishedRun* plateau = newest(all, "plateau", [&](const logbook::FinishedRun& run) {
     return run.host() == sweep.host() && logbook::same_command(run, sweep, argument) &&
-           document::list_in(run.document, "epochs").size() > 1;
+           document::described_from<plateau::PlateauDocument>(run.document).measured.curve.epochs.size() > 1;
   });
   judged.behind.push_back(flat_curve(plateau, command));
   return judged;

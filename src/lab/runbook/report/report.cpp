@@ -7,16 +7,11 @@
 
 #include "lab/html/escape.h"
 #include "lab/html/page.h"
-#include "lab/runbook/decide/section.h"
-#include "lab/runbook/doctor/section.h"
 #include "lab/runbook/document/fields.h"
-#include "lab/runbook/parity/section.h"
-#include "lab/runbook/plateau/section.h"
-#include "lab/runbook/profile/section.h"
 #include "lab/runbook/report/assets.h"
 #include "lab/runbook/report/publishable.h"
 #include "lab/runbook/report/sections.h"
-#include "lab/runbook/sweep/section.h"
+#include "lab/runbook/verbs/verbs.h"
 
 namespace anymps::lab::runbook::report {
 namespace {
@@ -26,41 +21,18 @@ using nlohmann::json;
 // What most scripts call it, where no sweep says.
 constexpr const char* kUsualBatchArgument = "--batch-size";
 
-struct Chapter {
-  std::string_view verb;  // or the beginning of it
-  std::string_view title;
-  std::string_view about;
-  std::string (*draw)(const section::ReportRuns& runs);
-};
-
-// In the order of the page: the decision first, then what it rests on.
-constexpr Chapter kChapters[] = {
-    {"decide", "Decision", "Where this workload should run, and on what evidence.", decide::decide_section},
-    {"sweep", "Batch sweep", "How throughput and memory grow with the batch, and where it stops.",
-     sweep::sweep_section},
-    {"plateau", "Memory plateau", "Whether memory stays level from epoch to epoch, with a flush after each.",
-     plateau::plateau_section},
-    {"profile", "Profile", "Where the time of a step goes, in a window after the warm-up.", profile::profile_section},
-    {"parity", "Parity", "How far the devices' numbers are apart, from the same seed.", parity::parity_section},
-    {"doctor", "Gates", "Whether this machine and its Python are fit for figures.", doctor::doctor_section},
-    {"handoff", "Handoff", "What differs between this host and the other.", handoff_section},
-};
-constexpr Chapter kOther = {"", "", "", other_section};
-
-const Chapter& chapter_of(const std::string& verb) {
-  const auto* found =
-      std::ranges::find_if(kChapters, [&](const Chapter& chapter) { return verb.starts_with(chapter.verb); });
-  return found != std::end(kChapters) ? *found : kOther;
+std::size_t place_of(const verbs::Verb* verb) {
+  return verb != nullptr ? static_cast<std::size_t>(verb - verbs::all_verbs().data()) : verbs::all_verbs().size();
 }
 
-std::size_t chapter_place(const std::string& verb) {
-  const auto* found =
-      std::ranges::find_if(kChapters, [&](const Chapter& chapter) { return verb.starts_with(chapter.verb); });
-  return static_cast<std::size_t>(found - std::begin(kChapters));
+std::string headline(const json& document) {
+  const verbs::Verb* verb = verbs::verb_named(document::string_in(document, "verb"));
+  return verb != nullptr ? verb->headline(document) : "";
 }
 
 struct ReportSection {
   std::string verb;
+  const verbs::Verb* known = nullptr;  // null: a verb that is not known
   std::string title;
   std::string html;
   section::ReportRuns runs;
@@ -85,20 +57,22 @@ std::vector<ReportSection> sections_of(const std::vector<logbook::FinishedRun>& 
     const std::string verb = run.verb();
     auto section = std::ranges::find(sections, verb, &ReportSection::verb);
     if (section == sections.end()) {
-      const std::string_view title = chapter_of(verb).title;
-      sections.push_back({verb, title.empty() || title == "Handoff" ? verb : std::string(title), "", {}, {}});
+      const verbs::Verb* known = verbs::verb_named(verb);
+      sections.push_back({verb, known, known != nullptr ? std::string(known->title) : verb, "", {}, {}});
       section = std::prev(sections.end());
     }
     section->runs.push_back(report_run(run, section->runs.size()));
     section->ids.push_back(run.id);
   }
-  std::ranges::stable_sort(sections, {}, [](const ReportSection& section) { return chapter_place(section.verb); });
-  for (ReportSection& section : sections) section.html = chapter_of(section.verb).draw(section.runs);
+  std::ranges::stable_sort(sections, {}, [](const ReportSection& section) { return place_of(section.known); });
+  for (ReportSection& section : sections) {
+    section.html = section.known != nullptr ? section.known->section(section.runs) : other_section(section.runs);
+  }
   return sections;
 }
 
 std::string section_html(const ReportSection& section, std::size_t number) {
-  const std::string_view about = chapter_of(section.verb).about;
+  const std::string_view about = section.known != nullptr ? section.known->about : std::string_view();
   return fmt::format("<section id=\"part{}\" data-verb=\"{}\">\n<h2>{}</h2>\n{}{}</section>\n", number,
                      html::escaped(section.verb), html::escaped(section.title),
                      about.empty() ? "" : fmt::format("<p class=\"about\">{}</p>\n", html::escaped(about)),
@@ -109,10 +83,9 @@ std::string overview(const std::vector<ReportSection>& sections) {
   std::string rows;
   for (std::size_t i = 0; i < sections.size(); ++i) {
     for (const section::ReportRun& run : sections[i].runs) {
-      const std::string verdict = document::words_in(run.document, "verdict");
+      const auto verdict = document::enum_of<document::Verdict>(document::string_in(run.document, "verdict"));
       rows += fmt::format("<tr><td><a href=\"#part{}\">{}</a></td><td>{}</td><td>{}{}</td><td>{}</td></tr>\n", i,
-                          html::escaped(sections[i].title), html::escaped(run.label),
-                          verdict.empty() ? "" : section::badge(section::verdict_tone(verdict), verdict),
+                          html::escaped(sections[i].title), html::escaped(run.label), section::verdict_badge(verdict),
                           run.simulated ? " " + section::badge(section::Tone::kClose, "simulated") : "",
                           html::escaped(headline(run.document)));
     }

@@ -8,12 +8,9 @@
 
 #include "lab/base/text_wrap.h"
 #include "lab/base/units.h"
-#include "lab/runbook/document/fields.h"
 
 namespace anymps::lab::runbook::screen {
 namespace {
-
-using nlohmann::json;
 
 constexpr const char* kNothing = "-";
 constexpr std::size_t kStackLines = 14;
@@ -41,10 +38,13 @@ void leave_out(Rows& rows, std::size_t column) {
 
 }  // namespace
 
-std::string verdict_line(const json& document, std::string_view what, const base::Terminal& terminal) {
-  const std::string verdict = document.value("verdict", "unknown");
-  const std::string_view colour = verdict == "good" ? base::kGreen : verdict == "bad" ? base::kRed : base::kYellow;
-  return fmt::format("{}: {}\n", what, terminal.paint(colour, verdict));
+std::string verdict_line(std::optional<document::Verdict> verdict, std::string_view what,
+                         const base::Terminal& terminal) {
+  const std::string_view colour = verdict == document::Verdict::kGood  ? base::kGreen
+                                  : verdict == document::Verdict::kBad ? base::kRed
+                                                                       : base::kYellow;
+  const std::string_view word = word_of(verdict.value_or(document::Verdict::kUnknown));
+  return fmt::format("{}: {}\n", what, terminal.paint(colour, word));
 }
 
 std::string columns(const Rows& rows) {
@@ -75,22 +75,20 @@ std::string columns(Rows rows, const base::Terminal& terminal, const std::vector
   return columns(rows);
 }
 
-std::string notes_of(const json& document, const base::Terminal& terminal) {
+std::string notes_text(const std::vector<std::string>& notes, const base::Terminal& terminal) {
   std::string text;
-  for (const json& note : document.value("notes", json::array())) {
-    if (note.is_string()) text += "  - " + base::wrapped(note.get<std::string>(), terminal.width - 4, "    ", terminal);
-  }
+  for (const std::string& note : notes) text += "  - " + base::wrapped(note, terminal.width - 4, "    ", terminal);
   return text;
 }
 
-std::string failure_text(const json& failure, const base::Terminal& terminal) {
-  if (!failure.is_object()) return {};
-  const std::string outcome = failure.value("outcome", "");
-  const std::string line = base::fitted(fmt::format("it {}: {}", outcome, failure.value("why", "")), "    ", terminal);
+std::string failure_text(const std::optional<document::Failure>& failure, const base::Terminal& terminal) {
+  if (!failure) return {};
+  const std::string_view outcome = word_of(failure->outcome);
+  const std::string line = base::fitted(fmt::format("it {}: {}", outcome, failure->why), "    ", terminal);
   std::string text = "  it " + terminal.paint(base::kRed, outcome) + line.substr(3 + outcome.size());
-  for (const json& stack : failure.value("stacks", json::array())) {
-    text += fmt::format("  where process {} ({}) was:\n", stack.value("pid", 0), stack.value("role", ""));
-    std::istringstream lines(stack.value("stack", ""));
+  for (const document::ProcessStack& stack : failure->stacks) {
+    text += fmt::format("  where process {} ({}) was:\n", stack.pid, stack.role);
+    std::istringstream lines(stack.stack);
     std::size_t shown = 0;
     for (std::string frame; std::getline(lines, frame) && shown < kStackLines; ++shown) {
       text += base::fitted_line("    ", frame, terminal);
@@ -99,26 +97,21 @@ std::string failure_text(const json& failure, const base::Terminal& terminal) {
   return text;
 }
 
-std::string bytes_at(const json& object, const char* key) {
-  const auto number = document::number_in(object, key);
-  return number ? base::human_bytes(static_cast<std::uint64_t>(std::max(0.0, *number))) : kNothing;
+std::string bytes_text(std::optional<double> bytes) {
+  return bytes ? base::human_bytes(static_cast<std::uint64_t>(std::max(0.0, *bytes))) : kNothing;
 }
 
-std::string seconds_at(const json& object, const char* key) {
-  const auto number = document::number_in(object, key);
-  if (!number) return kNothing;
-  const double seconds = *number;
-  if (seconds < 1e-3) return fmt::format("{:.0f} µs", seconds * 1e6);
-  return seconds < 1 ? fmt::format("{:.1f} ms", seconds * 1e3) : fmt::format("{:.2f} s", seconds);
+std::string seconds_text(std::optional<double> seconds) {
+  if (!seconds) return kNothing;
+  if (*seconds < 1e-3) return fmt::format("{:.0f} µs", *seconds * 1e6);
+  return *seconds < 1 ? fmt::format("{:.1f} ms", *seconds * 1e3) : fmt::format("{:.2f} s", *seconds);
 }
 
-std::string percent_at(const json& object, const char* key) {
-  const auto number = document::number_in(object, key);
-  return number ? fmt::format("{:.0f}%", 100 * *number) : kNothing;
+std::string percent_text(std::optional<double> share) {
+  return share ? fmt::format("{:.0f}%", 100 * *share) : kNothing;
 }
 
-std::string number_at(const json& object, const char* key, int digits) {
-  const auto number = document::number_in(object, key);
+std::string number_text(std::optional<double> number, int digits) {
   return number ? fmt::format("{:.{}f}", *number, digits) : kNothing;
 }
 

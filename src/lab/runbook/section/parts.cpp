@@ -108,10 +108,12 @@ std::string badge(Tone tone, std::string_view word) {
   return fmt::format("<span class=\"badge {}\">{}{}</span>", tone_class(tone), tone_sign(tone), html::escaped(word));
 }
 
-Tone verdict_tone(std::string_view verdict) {
-  if (verdict == "good") return Tone::kGood;
-  if (verdict == "bad") return Tone::kBad;
-  return verdict.empty() ? Tone::kPlain : Tone::kClose;
+std::string verdict_badge(std::optional<document::Verdict> verdict) {
+  if (!verdict) return {};
+  const Tone tone = *verdict == document::Verdict::kGood  ? Tone::kGood
+                    : *verdict == document::Verdict::kBad ? Tone::kBad
+                                                          : Tone::kClose;
+  return badge(tone, word_of(*verdict));
 }
 
 Cell text_cell(std::string_view text) { return {html::escaped(text)}; }
@@ -176,28 +178,45 @@ std::string bullets(const json& texts) {
   return list.empty() ? "" : "<ul>\n" + list + "</ul>\n";
 }
 
+std::string bullets(const std::vector<std::string>& texts) { return bullets(json(texts)); }
+
 std::string folded(std::string_view title, const std::string& html) {
   if (html.empty()) return {};
   return fmt::format("<details><summary>{}</summary>\n{}</details>\n", html::escaped(title), html);
 }
 
-std::string beside(const ReportRuns& runs, const std::function<std::string(const ReportRun&)>& draw_one) {
-  std::string html = fmt::format("<div class=\"beside of{}\">\n", std::min<std::size_t>(runs.size(), 3));
-  for (const ReportRun& run : runs) {
-    const std::string verdict = document::words_in(run.document, "verdict");
-    html += fmt::format("<article>\n<header><h3>{}</h3>{}{}{}</header>\n{}</article>\n", html::escaped(run.label),
-                        verdict.empty() ? "" : badge(verdict_tone(verdict), verdict),
-                        run.simulated ? badge(Tone::kClose, "simulated device") : "",
-                        document::list_in(run.document, "command").empty()
-                            ? ""
-                            : fmt::format("<code>{}</code>", html::escaped(command_line(run.document["command"]))),
-                        draw_one(run));
-  }
+std::string article(const document::Head& head, std::string_view label, bool simulated, const std::string& html) {
+  return fmt::format(
+      "<article>\n<header><h3>{}</h3>{}{}{}</header>\n{}</article>\n", html::escaped(label),
+      verdict_badge(head.verdict), simulated ? badge(Tone::kClose, "simulated device") : "",
+      head.command.empty() ? "" : fmt::format("<code>{}</code>", html::escaped(base::shell_quoted(head.command))),
+      html);
+}
+
+std::string beside(const std::vector<std::string>& articles) {
+  std::string html = fmt::format("<div class=\"beside of{}\">\n", std::min<std::size_t>(articles.size(), 3));
+  for (const std::string& one : articles) html += one;
   return html + "</div>\n";
+}
+
+std::string beside(const ReportRuns& runs, const std::function<std::string(const ReportRun&)>& draw_one) {
+  std::vector<std::string> articles;
+  for (const ReportRun& run : runs) {
+    articles.push_back(
+        article(document::described_from<document::Head>(run.document), run.label, run.simulated, draw_one(run)));
+  }
+  return beside(articles);
 }
 
 std::string chart_row(const std::string& charts) {
   return charts.empty() ? "" : "<div class=\"charts\">\n" + charts + "</div>\n";
+}
+
+json own_fields(json document) {
+  for (const char* name : {"version", "verb", "run", "verdict", "status", "command", "facts", "samples", "notes"}) {
+    document.erase(name);
+  }
+  return document;
 }
 
 std::string fields_table(std::string_view label, const json& object) {

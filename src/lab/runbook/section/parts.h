@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "lab/html/chart.h"
+#include "lab/runbook/document/described.h"
+#include "lab/runbook/document/head.h"
 
 namespace anymps::lab::runbook::section {
 
@@ -23,11 +25,33 @@ struct ReportRun {
 
 using ReportRuns = std::vector<ReportRun>;
 
+// The same of a verb whose documents are known.
+template <typename Document>
+struct DocumentRun {
+  Document document;
+  std::string label;
+  std::size_t style = 0;
+  bool simulated = false;
+};
+
+template <typename Document>
+using DocumentRuns = std::vector<DocumentRun<Document>>;
+
+template <typename Document>
+DocumentRuns<Document> documents_of(const ReportRuns& runs) {
+  DocumentRuns<Document> documents;
+  for (const ReportRun& run : runs) {
+    documents.push_back({document::described_from<Document>(run.document), run.label, run.style, run.simulated});
+  }
+  return documents;
+}
+
 enum class Tone { kGood, kClose, kBad, kPlain };
 
 // A word with a sign and a colour, of which the word alone would do.
 std::string badge(Tone tone, std::string_view word);
-Tone verdict_tone(std::string_view verdict);
+// Empty where there is none.
+std::string verdict_badge(std::optional<document::Verdict> verdict);
 
 // One cell: what is shown, and what it sorts by.
 struct Cell {
@@ -65,13 +89,30 @@ std::string titled(std::string_view title, const std::string& html);
 std::string paragraph(std::string_view text);
 // Texts of a list such as "notes".
 std::string bullets(const nlohmann::json& texts);
+std::string bullets(const std::vector<std::string>& texts);
 // Behind a line that opens it.
 std::string folded(std::string_view title, const std::string& html);
 
-// The runs side by side where there is room, each below its label, verdict and command.
+// One of several runs: its label, verdict and command, and `html` below them.
+std::string article(const document::Head& head, std::string_view label, bool simulated, const std::string& html);
+// Articles side by side where there is room.
+std::string beside(const std::vector<std::string>& articles);
+
+template <typename Document, typename Draw>
+std::string beside(const DocumentRuns<Document>& runs, const Draw& draw_one) {
+  std::vector<std::string> articles;
+  for (const DocumentRun<Document>& run : runs) {
+    articles.push_back(article(run.document.head, run.label, run.simulated, draw_one(run)));
+  }
+  return beside(articles);
+}
+// The runs of a verb that is not known.
 std::string beside(const ReportRuns& runs, const std::function<std::string(const ReportRun&)>& draw_one);
 // Charts beside one another where there is room.
 std::string chart_row(const std::string& charts);
+
+// A document without what every document has, and what the page shows elsewhere.
+nlohmann::json own_fields(nlohmann::json document);
 
 // Any JSON as tables: an object's plain fields in one, its lists of objects in one each.
 std::string fields_table(std::string_view label, const nlohmann::json& object);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
@@ -39,9 +41,9 @@ std::vector<Choice> choices_of(const std::vector<trial::CommandAxis>& axes) {
 SweepPoint point_of(const trial::Trial& trial, std::uint64_t batch, std::uint64_t warm_up) {
   SweepPoint point;
   point.batch = batch;
-  point.outcome = trial::outcome_text(trial.outcome);
+  point.outcome = trial.outcome;
   point.why = trial.why;
-  if (trial.outcome != trial::Outcome::kRan) point.output = trial::error_lines(trial.output);
+  if (trial.outcome != document::Outcome::kRan) point.output = trial::error_lines(trial.output);
   point.peak_bytes = trial.peak_bytes();
   point.resident_bytes = trial.resident.bytes;
   const trial::RecordedProcess* main = trial.main();
@@ -66,20 +68,17 @@ class SweepMeasurement {
   SweepResult measure() {
     std::vector<trial::CommandAxis> axes;
     for (const std::string& axis : run_.axes) axes.push_back(trial::CommandAxis::parse(axis));
-    auto all = json::array();
-    bool every_one = true;
-    for (const Choice& choice : choices_of(axes)) {
-      json series = one_series(choice);
-      every_one = every_one && series["recommended"].is_object();
-      all.push_back(std::move(series));
+    SweepResult result{.verdict = document::Verdict::kGood, .document = {}};
+    result.document.argument = run_.batch;
+    if (run_.trial.mac) {
+      result.document.mac = run_.trial.mac->name;
+      result.document.max_buffer_bytes = max_buffer();
     }
-    const auto& mac = run_.trial.mac;
-    return {.verdict = every_one ? document::Verdict::kGood : document::Verdict::kBad,
-            .document = {{"argument", run_.batch},
-                         {"mac", mac ? json(mac->name) : json()},
-                         {"max_buffer_bytes", mac ? json(max_buffer()) : json()},
-                         {"series", all},
-                         {"notes", json::array()}}};
+    for (const Choice& choice : choices_of(axes)) {
+      result.document.series.push_back(one_series(choice));
+      if (!result.document.series.back().recommended) result.verdict = document::Verdict::kBad;
+    }
+    return result;
   }
 
  private:
@@ -94,8 +93,8 @@ class SweepMeasurement {
     return bounds;
   }
 
-  json one_series(const Choice& choice) {
-    auto axes = json::object();
+  SweepSeries one_series(const Choice& choice) {
+    std::map<std::string, std::string> axes;
     std::string prefix;
     for (const auto& [axis, value] : choice) {
       axes[axis->title] = value;
@@ -107,10 +106,10 @@ class SweepMeasurement {
         ++points_;
         return measured(choice, batch, steps, name);
       });
-      return sweep_point_from(point);
+      return document::described_from<SweepPoint>(point);
     };
-    json series = to_json(run_sweep(run_.sweep, bounds(), measure));
-    series["axes"] = axes;
+    SweepSeries series = run_sweep(run_.sweep, bounds(), measure);
+    series.axes = std::move(axes);
     return series;
   }
 
@@ -132,11 +131,11 @@ class SweepMeasurement {
       facts["peak_bytes"] = trial.peak_bytes();
       session_.put_facts(facts);
     }
-    if (trial.outcome == trial::Outcome::kRan && (trial.main() == nullptr || trial.main()->steps.empty())) {
+    if (trial.outcome == document::Outcome::kRan && (trial.main() == nullptr || trial.main()->steps.empty())) {
       throw std::runtime_error(
           "the script took no step that PyTorch's optimisers told of; a loop without one calls anymps.step()");
     }
-    return to_json(point_of(trial, batch, run_.sweep.warm_up));
+    return document::to_json(point_of(trial, batch, run_.sweep.warm_up));
   }
 
   trial::Session& session_;

@@ -1,11 +1,11 @@
 // The sweep of a command: each batch size is a trial of its own, and once measured a part of the logbook.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "lab/runbook/document/verdict.h"
+#include "lab/runbook/sweep/document.h"
 #include "lab/runbook/sweep/sweep.h"
 #include "lab/runbook/trial/session.h"
 #include "lab/runbook/trial/trial.h"
@@ -21,7 +21,7 @@ struct SweepRun {
 
 struct SweepResult {
   document::Verdict verdict = document::Verdict::kUnknown;
-  nlohmann::json document;
+  SweepDocument document;  // but for its head
 };
 
 // Throws std::invalid_argument for an axis that is none, and std::runtime_error for a script that takes no step.

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <sstream>
+#include <vector>
 
 #include "lab/base/text_wrap.h"
 #include "lab/base/units.h"
@@ -14,111 +16,103 @@
 namespace anymps::lab::runbook::sweep {
 namespace {
 
-using nlohmann::json;
-
 // Columns of the table that a narrow terminal does without.
 constexpr std::size_t kQuartiles = 2;
 constexpr std::size_t kFirstStep = 4;
 constexpr std::size_t kOfLimit = 6;
 constexpr std::size_t kMarks = 7;
 
-std::string mark_of(const json& series, std::uint64_t batch) {
+std::string mark_of(const SweepSeries& series, std::uint64_t batch) {
   std::string mark;
-  const auto is_batch = [&](const char* what, const char* key) {
-    const json& part = series.value(what, json());
-    return part.is_object() && part.value(key, json()) == json(batch);
-  };
-  if (is_batch("knee", "batch")) mark += " knee";
-  if (is_batch("edge", "largest_good")) mark += " edge";
-  if (is_batch("recommended", "batch")) mark += " recommended";
+  if (series.knee && series.knee->batch == batch) mark += " knee";
+  if (series.edge && series.edge->largest_good == batch) mark += " edge";
+  if (series.recommended && series.recommended->batch == batch) mark += " recommended";
   return mark;
 }
 
-std::string sentence(const json& series, const char* what, const char* key, const base::Terminal& terminal) {
-  const json part = series.value(what, json());
-  if (!part.is_object()) return fmt::format("  {:<12} none\n", what);
-  const std::string label = part.value("extrapolated", false) ? " (extrapolated)" : "";
-  return base::wrapped(
-      fmt::format("  {:<12} {}{}: {}", what, part.value(key, json()).dump(), label, part.value("why", "")),
-      terminal.width, "               ", terminal);
+std::string sentence(const char* what, std::optional<std::uint64_t> batch, const std::string& why,
+                     const base::Terminal& terminal, bool extrapolated = false) {
+  if (!batch) return fmt::format("  {:<12} none\n", what);
+  return base::wrapped(fmt::format("  {:<12} {}{}: {}", what, *batch, extrapolated ? " (extrapolated)" : "", why),
+                       terminal.width, "               ", terminal);
+}
+
+std::string sentences_of(const SweepSeries& series, const base::Terminal& terminal) {
+  const Knee knee = series.knee.value_or(Knee{});
+  const Edge edge = series.edge.value_or(Edge{});
+  const Recommendation recommended = series.recommended.value_or(Recommendation{});
+  const auto there = [](bool is_there, std::uint64_t batch) { return is_there ? std::optional(batch) : std::nullopt; };
+  return sentence("knee", there(series.knee.has_value(), knee.batch), knee.why, terminal) +
+         sentence("edge", there(series.edge.has_value(), edge.largest_good), edge.why, terminal, edge.extrapolated) +
+         sentence("recommended", there(series.recommended.has_value(), recommended.batch), recommended.why, terminal);
 }
 
 // Whose limits these are, and whose speed.
-std::string about_the_machine(const json& document, const base::Terminal& terminal) {
-  const json facts = document.value("facts", json::object());
-  if (facts.value("simulated", json()) != json(true)) return {};
-  const json mac = document.value("mac", json());
-  std::string text = fmt::format("  {} is simulated", mac.is_string() ? mac.get<std::string>() : "a Mac of this size");
+std::string about_the_machine(const SweepDocument& document, const base::Terminal& terminal) {
+  if (!document.head.simulated()) return {};
+  std::string text = fmt::format("  {} is simulated", document.mac.value_or("a Mac of this size"));
   std::uint64_t limit = 0;
-  for (const json& series : document.value("series", json::array())) {
-    for (const json& point : series.value("points", json::array())) {
-      limit = std::max(limit, point.value("limit_bytes", std::uint64_t{0}));
-    }
+  for (const SweepSeries& series : document.series) {
+    for (const SweepPoint& point : series.points) limit = std::max(limit, point.limit_bytes);
   }
   if (limit > 0) text += fmt::format(": PyTorch refuses beyond {}", base::human_bytes(limit));
-  if (document.value("max_buffer_bytes", json()).is_number()) {
-    text += fmt::format(", and a single buffer of {} or more", screen::bytes_at(document, "max_buffer_bytes"));
+  if (document.max_buffer_bytes) {
+    text += fmt::format(", and a single buffer of {} or more", base::human_bytes(*document.max_buffer_bytes));
   }
   return base::wrapped(text + ". Times and samples/s are those of this machine, not of a Mac.", terminal.width, "  ",
                        terminal);
 }
 
 // Why each point that did not run did not, once for the same reason.
-std::string failures_of(const json& series, const base::Terminal& terminal) {
+std::string failures_of(const SweepSeries& series, const base::Terminal& terminal) {
   std::string text;
   std::set<std::string> told;
-  for (const json& point : series.value("points", json::array())) {
-    const std::string outcome = point.value("outcome", "");
-    const std::string why = point.value("why", "");
-    if (outcome == "ran" || why.empty() || !told.insert(why).second) continue;
-    text += "  " + base::wrapped(fmt::format("batch {}, {}: {}", point.value("batch", std::uint64_t{0}), outcome, why),
+  for (const SweepPoint& point : series.points) {
+    if (point.ran() || point.why.empty() || !told.insert(point.why).second) continue;
+    text += "  " + base::wrapped(fmt::format("batch {}, {}: {}", point.batch, word_of(point.outcome), point.why),
                                  terminal.width - 2, "    ", terminal);
-    if (outcome == "out of memory" || outcome == "would swap") continue;
-    std::istringstream lines(point.value("output", ""));
+    const bool is_memory =
+        point.outcome == document::Outcome::kOutOfMemory || point.outcome == document::Outcome::kWouldSwap;
+    if (is_memory) continue;
+    std::istringstream lines(point.output);
     for (std::string line; std::getline(lines, line);) text += base::fitted_line("    | ", line, terminal);
   }
   return text;
 }
 
-std::string first_step_of(const json& point) {
-  return point.value("first_step_seconds", 0.0) > 0 ? screen::seconds_at(point, "first_step_seconds") : "-";
+std::vector<std::string> row_of(const SweepSeries& series, const SweepPoint& point) {
+  const std::string batch = std::to_string(point.batch);
+  if (!point.ran()) return {batch, std::string(word_of(point.outcome)), "", "", "", "", "", ""};
+  return {batch,
+          screen::number_text(point.samples_per_second),
+          screen::number_text(point.samples_low) + " - " + screen::number_text(point.samples_high),
+          screen::seconds_text(point.step_seconds),
+          point.first_step_seconds > 0 ? screen::seconds_text(point.first_step_seconds) : "-",
+          base::human_bytes(point.peak_bytes),
+          screen::percent_text(point.watermark_share()),
+          mark_of(series, point.batch)};
 }
 
 }  // namespace
 
-std::string sweep_screen(const json& document, const base::Terminal& terminal) {
+std::string sweep_screen(const SweepDocument& document, const base::Terminal& terminal) {
   std::string text =
-      screen::verdict_line(document, fmt::format("sweep of {}", document.value("argument", "")), terminal);
+      screen::verdict_line(document.head.verdict, fmt::format("sweep of {}", document.argument), terminal);
   text += about_the_machine(document, terminal);
-  for (const json& series : document.value("series", json::array())) {
-    const json axes = series.value("axes", json::object());
-    for (const auto& [name, value] : axes.items()) {
-      text += "\n" + base::fitted_line("", name + " " + (value.is_string() ? value.get<std::string>() : value.dump()),
-                                       terminal);
+  for (const SweepSeries& series : document.series) {
+    for (const auto& [name, value] : series.axes) {
+      text += "\n" + base::fitted_line("", name + " " + value, terminal);
     }
     std::vector<std::vector<std::string>> rows = {
         {"batch", "samples/s", "quartiles", "step", "first step", "peak", "of limit", ""}};
-    for (const json& point : series.value("points", json::array())) {
-      const auto batch = point.value("batch", std::uint64_t{0});
-      if (point.value("outcome", "") != "ran") {
-        rows.push_back({std::to_string(batch), point.value("outcome", ""), "", "", "", "", "", ""});
-        continue;
-      }
-      rows.push_back({std::to_string(batch), screen::number_at(point, "samples_per_second"),
-                      screen::number_at(point, "samples_low") + " - " + screen::number_at(point, "samples_high"),
-                      screen::seconds_at(point, "step_seconds"), first_step_of(point),
-                      screen::bytes_at(point, "peak_bytes"), screen::percent_at(point, "watermark_share"),
-                      mark_of(series, batch)});
-    }
+    for (const SweepPoint& point : series.points) rows.push_back(row_of(series, point));
     // The sentences below say what the marks do.
     text += screen::columns(rows, terminal, {kMarks, kQuartiles, kFirstStep, kOfLimit});
     text += failures_of(series, terminal);
-    text += sentence(series, "knee", "batch", terminal);
-    text += sentence(series, "edge", "largest_good", terminal);
-    text += sentence(series, "recommended", "batch", terminal);
-    text += screen::notes_of(series, terminal);
+    text += sentences_of(series, terminal);
+    text += screen::notes_text(series.notes, terminal);
   }
-  return text + screen::notes_of(document, terminal);
+  return text + screen::notes_text(document.notes, terminal);
 }
 
 }  // namespace anymps::lab::runbook::sweep

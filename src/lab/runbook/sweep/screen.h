@@ -1,13 +1,13 @@
 // The document of `anymps sweep` for people.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "lab/base/terminal.h"
+#include "lab/runbook/sweep/document.h"
 
 namespace anymps::lab::runbook::sweep {
 
-std::string sweep_screen(const nlohmann::json& document, const base::Terminal& terminal);
+std::string sweep_screen(const SweepDocument& document, const base::Terminal& terminal);
 
 }  // namespace anymps::lab::runbook::sweep

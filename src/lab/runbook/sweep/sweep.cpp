@@ -13,8 +13,6 @@
 namespace anymps::lab::runbook::sweep {
 namespace {
 
-using nlohmann::json;
-
 // Of the machine's free memory that a batch may be expected to take: the estimate is a line through few points.
 constexpr double kOfFree = 0.8;
 // A point is not tried where it is expected to take so many times its budget.
@@ -43,7 +41,7 @@ class Sweep {
   const SweepPoint& at(std::uint64_t batch, std::uint64_t steps) {
     SweepPoint point = measure_(batch, steps);
     if (point.ran() && bounds_.swaps_at > 0 && point.peak_bytes > bounds_.swaps_at) {
-      point.outcome = "would swap";
+      point.outcome = document::Outcome::kWouldSwap;
       point.why = fmt::format("it took {}, and the Mac has {}", base::human_bytes(point.peak_bytes),
                               base::human_bytes(bounds_.swaps_at));
     }
@@ -139,10 +137,10 @@ class Sweep {
     for (const auto& [batch, point] : good_) {
       if (point.samples_per_second < settings_.knee * best->second.samples_per_second) continue;
       series_.knee = {
-          {"batch", batch},
-          {"samples_per_second", point.samples_per_second},
-          {"why", fmt::format("the smallest batch with {:.0f}% of the best throughput ({:.1f} samples/s at {})",
-                              100 * settings_.knee, best->second.samples_per_second, best->first)}};
+          .batch = batch,
+          .samples_per_second = point.samples_per_second,
+          .why = fmt::format("the smallest batch with {:.0f}% of the best throughput ({:.1f} samples/s at {})",
+                             100 * settings_.knee, best->second.samples_per_second, best->first)};
       return;
     }
   }
@@ -156,11 +154,11 @@ class Sweep {
   void find_edge() {
     const std::uint64_t largest = good_.rbegin()->first;
     if (smallest_bad_) {
-      series_.edge = {{"largest_good", largest},
-                      {"smallest_bad", *smallest_bad_},
-                      {"extrapolated", false},
-                      {"why", fmt::format("batch {} ran; batch {}: {}", largest, *smallest_bad_,
-                                          points_.at(*smallest_bad_).outcome)}};
+      series_.edge = {.largest_good = largest,
+                      .smallest_bad = smallest_bad_,
+                      .extrapolated = false,
+                      .why = fmt::format("batch {} ran; batch {}: {}", largest, *smallest_bad_,
+                                         word_of(points_.at(*smallest_bad_).outcome))};
       return;
     }
     const auto expected = expected_edge();
@@ -171,12 +169,12 @@ class Sweep {
                                            base::human_bytes(static_cast<std::uint64_t>(std::max(0.0, line.base))),
                                            base::human_bytes(limit()));
     const bool reached = static_cast<double>(*expected) <= (1 + kNearEdge) * static_cast<double>(largest);
-    series_.edge = {
-        {"largest_good", reached ? largest : *expected},
-        {"smallest_bad", nullptr},
-        {"extrapolated", !reached},
-        {"why", reached ? fmt::format("batch {} ran; {} at {}", largest, growth, std::max(largest, *expected))
-                        : fmt::format("not run: {} there ({} ran)", growth, largest)}};
+    series_.edge = {.largest_good = reached ? largest : *expected,
+                    .smallest_bad = std::nullopt,
+                    .extrapolated = !reached,
+                    .why = reached
+                               ? fmt::format("batch {} ran; {} at {}", largest, growth, std::max(largest, *expected))
+                               : fmt::format("not run: {} there ({} ran)", growth, largest)};
   }
 
   bool leaves_margin(const SweepPoint& point) const {
@@ -189,7 +187,7 @@ class Sweep {
 
   // The knee, or what is left below it with the margin; more brings memory near its limit and little else.
   void recommend() {
-    const auto knee = series_.knee.is_object() ? series_.knee["batch"].get<std::uint64_t>() : good_.rbegin()->first;
+    const auto knee = series_.knee ? series_.knee->batch : good_.rbegin()->first;
     std::vector<std::uint64_t> candidates;
     for (const auto& [batch, point] : good_) {
       if (batch <= knee && leaves_margin(point)) candidates.push_back(batch);
@@ -200,7 +198,7 @@ class Sweep {
       const SweepPoint again = measure_(batch, settings_.verify_steps);
       if (!again.ran()) {
         series_.notes.push_back(fmt::format("batch {} ran at first, and for {} steps it did not: {}", batch,
-                                            settings_.verify_steps, again.outcome));
+                                            settings_.verify_steps, word_of(again.outcome)));
         continue;
       }
       if (!leaves_margin(again)) {
@@ -209,14 +207,14 @@ class Sweep {
         continue;
       }
       series_.recommended = {
-          {"batch", batch},
-          {"margin", settings_.margin},
-          {"verified_steps", again.steady_steps},
-          {"peak_bytes", again.peak_bytes},
-          {"samples_per_second", again.samples_per_second},
-          {"why", fmt::format("{}; it ran again for {} steps",
-                              batch == knee ? "the knee" : "the most below the knee that keeps the margin",
-                              again.steady_steps)}};
+          .batch = batch,
+          .margin = settings_.margin,
+          .verified_steps = again.steady_steps,
+          .peak_bytes = again.peak_bytes,
+          .samples_per_second = again.samples_per_second,
+          .why = fmt::format("{}; it ran again for {} steps",
+                             batch == knee ? "the knee" : "the most below the knee that keeps the margin",
+                             again.steady_steps)};
       return;
     }
   }
@@ -233,43 +231,6 @@ class Sweep {
 
 }  // namespace
 
-json to_json(const SweepPoint& point) {
-  const auto share = [](double part, double whole) { return whole > 0 ? json(part / whole) : json(); };
-  return {{"batch", point.batch},
-          {"outcome", point.outcome},
-          {"why", point.why},
-          {"output", point.output},
-          {"samples_per_second", point.samples_per_second},
-          {"samples_low", point.samples_low},
-          {"samples_high", point.samples_high},
-          {"step_seconds", point.step_seconds},
-          {"first_step_seconds", point.first_step_seconds},
-          {"first_over_steady", share(point.first_step_seconds, point.step_seconds)},
-          {"steady_steps", point.steady_steps},
-          {"peak_bytes", point.peak_bytes},
-          {"resident_bytes", point.resident_bytes},
-          {"limit_bytes", point.limit_bytes},
-          {"watermark_share", share(static_cast<double>(point.peak_bytes), static_cast<double>(point.limit_bytes))}};
-}
-
-SweepPoint sweep_point_from(const json& point) {
-  SweepPoint made;
-  made.batch = point.value("batch", std::uint64_t{0});
-  made.outcome = point.value("outcome", "");
-  made.why = point.value("why", "");
-  made.output = point.value("output", "");
-  made.samples_per_second = point.value("samples_per_second", 0.0);
-  made.samples_low = point.value("samples_low", 0.0);
-  made.samples_high = point.value("samples_high", 0.0);
-  made.step_seconds = point.value("step_seconds", 0.0);
-  made.first_step_seconds = point.value("first_step_seconds", 0.0);
-  made.steady_steps = point.value("steady_steps", std::uint64_t{0});
-  made.peak_bytes = point.value("peak_bytes", std::uint64_t{0});
-  made.resident_bytes = point.value("resident_bytes", std::uint64_t{0});
-  made.limit_bytes = point.value("limit_bytes", std::uint64_t{0});
-  return made;
-}
-
 size::BatchLine peak_line(std::vector<double> batches, std::vector<double> peaks) {
   // Small batches leave parts of heaps unused, which bends the line: the larger half tells more.
   const auto skipped = static_cast<std::ptrdiff_t>(batches.size() > 4 ? batches.size() / 2 : 0);
@@ -281,16 +242,6 @@ size::BatchLine peak_line(std::vector<double> batches, std::vector<double> peaks
 
 SweepSeries run_sweep(const SweepSettings& settings, const SweepBounds& bounds, const Measure& measure) {
   return Sweep(settings, bounds, measure).run();
-}
-
-json to_json(const SweepSeries& series) {
-  auto points = json::array();
-  for (const SweepPoint& point : series.points) points.push_back(to_json(point));
-  return {{"points", points},
-          {"knee", series.knee},
-          {"edge", series.edge},
-          {"recommended", series.recommended},
-          {"notes", series.notes}};
 }
 
 }  // namespace anymps::lab::runbook::sweep

@@ -7,11 +7,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
 #include <vector>
 
+#include "lab/runbook/sweep/document.h"
 #include "lab/size/report.h"
 
 namespace anymps::lab::runbook::sweep {
@@ -27,27 +25,6 @@ struct SweepSettings {
   double knee = 0.9;          // the knee is the smallest batch with this share of the best throughput
 };
 
-struct SweepPoint {
-  std::uint64_t batch = 0;
-  std::string outcome;  // as outcome_text() has it
-  std::string why;
-  std::string output;  // the last lines that it printed, where it did not run
-  double samples_per_second = 0;
-  double samples_low = 0;
-  double samples_high = 0;
-  double step_seconds = 0;
-  double first_step_seconds = 0;
-  std::uint64_t steady_steps = 0;
-  std::uint64_t peak_bytes = 0;
-  std::uint64_t resident_bytes = 0;  // of all processes
-  std::uint64_t limit_bytes = 0;     // at which PyTorch refuses; 0: none known
-
-  bool ran() const { return outcome == "ran"; }
-};
-
-nlohmann::json to_json(const SweepPoint& point);
-SweepPoint sweep_point_from(const nlohmann::json& point);
-
 // Through the peaks of what ran, ascending by batch: where it meets the limit is the edge of a sweep that did not get
 // there.
 size::BatchLine peak_line(std::vector<double> batches, std::vector<double> peaks);
@@ -60,16 +37,6 @@ struct SweepBounds {
 
 using Measure = std::function<SweepPoint(std::uint64_t batch, std::uint64_t steps)>;
 
-struct SweepSeries {
-  std::vector<SweepPoint> points;  // by batch, ascending
-  nlohmann::json knee;             // as in the document; null where there is none
-  nlohmann::json edge;
-  nlohmann::json recommended;
-  std::vector<std::string> notes;
-};
-
 SweepSeries run_sweep(const SweepSettings& settings, const SweepBounds& bounds, const Measure& measure);
-
-nlohmann::json to_json(const SweepSeries& series);
 
 }  // namespace anymps::lab::runbook::sweep

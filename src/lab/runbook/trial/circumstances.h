@@ -1,5 +1,5 @@
 // Under which circumstances a run took place: what reviewers ask for when two figures differ. Goes into the facts of
-// the logbook (lab/runbook/logbook/fields.h says how each is called there).
+// the logbook (lab/runbook/log/fields.h says how each is called there).
 #pragma once
 
 #include <nlohmann/json.hpp>

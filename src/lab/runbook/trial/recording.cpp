@@ -75,14 +75,8 @@ const std::map<std::string, Take, std::less<>>& takers() {
        }},
       {"fetch", [](RecordedProcess& process, const json& event) { process.fetches.push_back(event); }},
       {"use", [](RecordedProcess& process, const json& event) { process.uses.push_back(event); }},
-      {"value",
-       [](RecordedProcess& process, const json& event) {
-         process.values.push_back({document::string_in(event, "what"), document::string_in(event, "name"),
-                                   document::string_in(event, "kind"), whole_number_in(event, "step"),
-                                   document::string_in(event, "dtype"), document::string_in(event, "kept"),
-                                   whole_number_in(event, "count"), whole_number_in(event, "offset"),
-                                   event.value("shape", json::array())});
-       }},
+      {"value", [](RecordedProcess& process,
+                   const json& event) { process.values.push_back(document::described_from<RecordedValue>(event)); }},
       {"loss",
        [](RecordedProcess& process, const json& event) {
          const auto value = event.find("value");
@@ -92,7 +86,8 @@ const std::map<std::string, Take, std::less<>>& takers() {
              value->is_number() ? value->get<double>() : std::strtod(value->get<std::string>().c_str(), nullptr);
          process.losses.push_back({whole_number_in(event, "step"), loss, document::string_in(event, "dtype")});
        }},
-      {"module", [](RecordedProcess& process, const json& event) { process.modules.push_back(event); }},
+      {"module", [](RecordedProcess& process,
+                    const json& event) { process.modules.push_back(document::described_from<RecordedModule>(event)); }},
       {"error", [](RecordedProcess& process,
                    const json& event) { process.errors.push_back(document::string_in(event, "text")); }},
       {"window",

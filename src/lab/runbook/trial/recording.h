@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "lab/runbook/document/exact_number.h"
 
 namespace anymps::lab::runbook::trial {
 
@@ -55,13 +58,49 @@ struct RecordedValue {
   std::string kept;   // of the elements in the file
   std::uint64_t count = 0;
   std::uint64_t offset = 0;
-  nlohmann::json shape;
+  nlohmann::json shape = nlohmann::json::array();
+
+  template <typename Fields, typename Self>
+  static void describe(Fields& fields, Self& self) {
+    fields("what", self.what);
+    fields("name", self.name);
+    fields("kind", self.kind);
+    fields("step", self.step);
+    fields("dtype", self.dtype);
+    fields("kept", self.kept);
+    fields("count", self.count);
+    fields("offset", self.offset);
+    fields("shape", self.shape);
+  }
 };
 
 struct RecordedLoss {
   std::uint64_t step = 0;
-  double value = 0;
+  document::ExactNumber value;
   std::string dtype;
+
+  template <typename Fields, typename Self>
+  static void describe(Fields& fields, Self& self) {
+    fields("step", self.step);
+    fields("value", self.value);
+    fields("dtype", self.dtype);
+  }
+};
+
+// A layer, with the dtypes of its parameters and running statistics where it has them.
+struct RecordedModule {
+  std::string name;
+  std::string kind;
+  std::optional<std::string> weight;
+  std::optional<std::string> statistics;
+
+  template <typename Fields, typename Self>
+  static void describe(Fields& fields, Self& self) {
+    fields("name", self.name);
+    fields("kind", self.kind);
+    fields("weight", self.weight);
+    fields("statistics", self.statistics);
+  }
 };
 
 struct RecordedProcess {
@@ -81,7 +120,7 @@ struct RecordedProcess {
   std::vector<nlohmann::json> uses;     // descriptors and resident bytes
   std::vector<RecordedValue> values;
   std::vector<RecordedLoss> losses;
-  std::vector<nlohmann::json> modules;  // name, kind, weight, statistics
+  std::vector<RecordedModule> modules;
   std::vector<std::string> errors;
   std::uint64_t window_begin_ns = 0;  // the device was waited for at both; 0 where it was not reached
   std::uint64_t window_end_ns = 0;

@@ -155,42 +155,25 @@ bool ran_out_of_memory(const Trial& trial) {
 void judge_outcome(const host::ChildResult& result, bool hung, Trial& trial) {
   trial.status = result.status();
   if (hung) {
-    trial.outcome = Outcome::kHung;
+    trial.outcome = document::Outcome::kHung;
     trial.why = "it recorded nothing and computed nothing for too long, and was ended";
   } else if (result.status() == 0) {
-    trial.outcome = Outcome::kRan;
+    trial.outcome = document::Outcome::kRan;
   } else if (ran_out_of_memory(trial)) {
-    trial.outcome = Outcome::kOutOfMemory;
+    trial.outcome = document::Outcome::kOutOfMemory;
     trial.why = last_lines_of(trial.output, 1);
   } else if (result.signal != 0) {
-    trial.outcome = Outcome::kKilled;
+    trial.outcome = document::Outcome::kKilled;
     trial.why = fmt::format("ended by {}{}", trace::signal_name(result.signal),
                             result.signal == SIGKILL ? "; a system that is out of memory does that" : "");
   } else {
-    trial.outcome = Outcome::kCrashed;
+    trial.outcome = document::Outcome::kCrashed;
     trial.why = last_lines_of(trial.output, 1);
     if (trial.why.empty()) trial.why = fmt::format("it ended with status {}", result.status());
   }
 }
 
 }  // namespace
-
-std::string_view outcome_text(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kRan:
-      return "ran";
-    case Outcome::kOutOfMemory:
-      return "out of memory";
-    case Outcome::kCrashed:
-      return "crashed";
-    case Outcome::kKilled:
-      return "killed";
-    case Outcome::kHung:
-      return "hung";
-    default:
-      return "not started";
-  }
-}
 
 std::string error_lines(const std::string& output) { return last_lines_of(output, kErrorLines); }
 
@@ -202,6 +185,17 @@ std::uint64_t Trial::peak_bytes() const {
     for (const RecordedStep& step : process.steps) peak = std::max(peak, step.driver_bytes);
   }
   return peak > 0 ? peak : resident.bytes;
+}
+
+std::optional<document::Failure> Trial::failure() const {
+  if (outcome == document::Outcome::kRan) return std::nullopt;
+  document::Failure failure{.outcome = outcome, .why = why, .status = status, .stacks = {}, .output = output};
+  for (const RecordedProcess& process : recording.processes) {
+    if (!process.stacks.empty()) {
+      failure.stacks.push_back({process.pid, process.is_main ? "script" : "worker", process.stacks});
+    }
+  }
+  return failure;
 }
 
 Trial run_trial(const TrialSettings& settings, const json& spec, const TrialProgress& progress) {
@@ -233,21 +227,6 @@ Trial run_trial(const TrialSettings& settings, const json& spec, const TrialProg
   trial.traces = trace::read_run(traces);
   judge_outcome(result, watcher.hung(), trial);
   return trial;
-}
-
-json failure_json(const Trial& trial) {
-  auto stacks = json::array();
-  for (const RecordedProcess& process : trial.recording.processes) {
-    if (!process.stacks.empty()) {
-      stacks.push_back(
-          {{"pid", process.pid}, {"role", process.is_main ? "script" : "worker"}, {"stack", process.stacks}});
-    }
-  }
-  return {{"outcome", outcome_text(trial.outcome)},
-          {"why", trial.why},
-          {"status", trial.status},
-          {"stacks", stacks},
-          {"output", trial.output}};
 }
 
 }  // namespace anymps::lab::runbook::trial

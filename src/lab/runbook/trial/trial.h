@@ -8,21 +8,16 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "gpu/history/mac_profile.h"
 #include "lab/host/resident_set.h"
 #include "lab/host/run_folder.h"
+#include "lab/runbook/document/outcome.h"
 #include "lab/runbook/trial/recording.h"
 #include "lab/trace/reader.h"
 
 namespace anymps::lab::runbook::trial {
-
-enum class Outcome { kRan, kOutOfMemory, kCrashed, kKilled, kHung, kNotStarted };
-
-// "ran", "out of memory", "crashed", "killed", "hung", "not started".
-std::string_view outcome_text(Outcome outcome);
 
 // The last lines that a child printed, which have the error of one that failed.
 std::string error_lines(const std::string& output);
@@ -40,7 +35,7 @@ struct TrialSettings {
 };
 
 struct Trial {
-  Outcome outcome = Outcome::kNotStarted;
+  document::Outcome outcome = document::Outcome::kNotStarted;
   std::string why;  // a sentence, where it did not run
   int status = 0;   // as a shell has it
   double seconds = 0;
@@ -54,6 +49,8 @@ struct Trial {
   // The most that the device held: exact on the device that anymps provides, elsewhere what the driver had at the end
   // of a step.
   std::uint64_t peak_bytes() const;
+  // What every document has of a trial that did not run; nothing of one that did.
+  std::optional<document::Failure> failure() const;
 };
 
 // Told how many steps or rounds were recorded so far.
@@ -62,8 +59,5 @@ using TrialProgress = std::function<void(std::uint64_t steps)>;
 // Runs it with `spec` for the recorder (python/anymps/_lab/spec.py). Throws Interrupted where the user stops it, and
 // std::runtime_error where the command cannot be started at all.
 Trial run_trial(const TrialSettings& settings, const nlohmann::json& spec, const TrialProgress& progress = {});
-
-// What every document has of a trial that did not run: outcome, why, status, where its processes hung, last lines.
-nlohmann::json failure_json(const Trial& trial);
 
 }  // namespace anymps::lab::runbook::trial

@@ -5,7 +5,10 @@
 #include <algorithm>
 
 #include "lab/gibibyte.h"
+#include "lab/has_text.h"
 #include "lab/runbook/doctor/doctor.h"
+#include "lab/runbook/doctor/section.h"
+#include "lab/runbook/doctor/summary.h"
 
 namespace anymps::lab::runbook::doctor {
 namespace {
@@ -310,6 +313,30 @@ TEST(Doctor, RedIsBadAndYellowWhereItIsStrict) {
   EXPECT_EQ(doctor_verdict(doctor_document(facts, true)), document::Verdict::kBad);
   facts.memory_free = 0;
   EXPECT_EQ(doctor_verdict(doctor_document(facts, false)), document::Verdict::kBad);
+}
+
+TEST(Doctor, ADocumentComesBackFromItsJson) {
+  DoctorFacts facts = good_mac();
+  facts.power.on_mains = false;
+  facts.memory_free = 0;
+  DoctorDocument doctor = doctor_document(facts, true);
+  doctor.head.verdict = doctor_verdict(doctor);
+  const json written = document::to_json(doctor);
+  EXPECT_EQ(written["gates"][0]["state"], "green");
+  EXPECT_EQ(document::to_json(document::described_from<DoctorDocument>(written)), written);
+  EXPECT_EQ(doctor_headline(doctor).substr(0, 15), "1 red, 1 yellow");
+}
+
+TEST(Doctor, WhatIsToBeDoneComesFirst) {
+  DoctorFacts facts = good_mac();
+  facts.power.on_mains = false;
+  facts.memory_free = 0;
+  const std::string section = doctor_section({{.document = doctor_document(facts, false), .label = "run 1"}});
+  const std::size_t table = section.find("<table");
+  ASSERT_NE(table, std::string::npos);
+  EXPECT_TRUE(has(section.substr(0, table), "<li><b>memory:</b>"));
+  EXPECT_LT(section.find(">memory<", table), section.find(">power adapter<", table));
+  EXPECT_LT(section.find(">power adapter<", table), section.find(">interpreter architecture<", table));
 }
 
 }  // namespace

@@ -2,28 +2,42 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "lab/runbook/test_folder.h"
 
 namespace anymps::lab::runbook::parity {
 namespace {
 
-using nlohmann::json;
+using Rows = std::vector<TensorDifference>;
 
-json row(const std::string& name, const json& ulps, double relative, bool random = false) {
-  return {{"name", name},     {"kind", "Linear"},         {"dtype", "float32"},
-          {"max_ulps", ulps}, {"max_relative", relative}, {"random", random}};
+TensorDifference row(const std::string& name, std::optional<std::uint64_t> ulps, double relative, bool random = false) {
+  TensorDifference row;
+  row.name = name;
+  row.kind = "Linear";
+  row.dtype = "float32";
+  row.max_ulps = ulps;
+  row.max_relative = relative;
+  row.random = random;
+  return row;
 }
 
-json comparisons(const std::vector<json>& layers, const std::vector<json>& gradients = {}) {
-  return json::array({{{"device", "mps"}, {"layers", layers}, {"gradients", gradients}}});
+std::vector<Comparison> comparisons(const Rows& layers, const Rows& gradients = {}) {
+  Comparison comparison;
+  comparison.device = "mps";
+  comparison.layers = layers;
+  comparison.gradients = gradients;
+  return {comparison};
 }
 
 class Reviewed : public ::testing::Test {
  protected:
   // Through the file, as the next run sees it.
-  ParityTable committed(const json& reviewed) {
+  ParityTable committed(const std::vector<Comparison>& reviewed) {
     const auto path = folder_.path() / "parity.tsv";
     std::ofstream(path) << ParityTable::of(reviewed).text();
     return ParityTable::read(path);
@@ -33,8 +47,8 @@ class Reviewed : public ::testing::Test {
 };
 
 TEST_F(Reviewed, TableIsSortedAndLeavesOutWhatIsRandom) {
-  const json rows = comparisons({row("b", 3, 1.23456e-7), row("a", nullptr, 0), row("r", 9, 1, true)},
-                                {row("w", 18446744073709551615U, 0.5)});
+  const std::vector<Comparison> rows = comparisons({row("b", 3, 1.23456e-7), row("a", {}, 0), row("r", 9, 1, true)},
+                                                   {row("w", 18446744073709551615U, 0.5)});
   EXPECT_EQ(ParityTable::of(rows).text(),
             "device\twhat\tname\tkind\tdtype\tmax_ulps\tmax_relative\n"
             "mps\tgradient\tw\tLinear\tfloat32\t18446744073709551615\t0.5\n"
@@ -43,7 +57,7 @@ TEST_F(Reviewed, TableIsSortedAndLeavesOutWhatIsRandom) {
 }
 
 TEST_F(Reviewed, RunIsNotWorseThanItself) {
-  const json rows = comparisons({row("b", 3, 1.23456e-7)}, {row("w", 5, 1.99999e-3)});
+  const std::vector<Comparison> rows = comparisons({row("b", 3, 1.23456e-7)}, {row("w", 5, 1.99999e-3)});
   EXPECT_TRUE(ParityTable::of(rows).changes_since(committed(rows), 1).empty());
 }
 
@@ -64,7 +78,7 @@ TEST_F(Reviewed, EveryDifferenceIsWorseThanNone) {
 
 TEST_F(Reviewed, OtherDevicesAreNotGone) {
   const ParityTable before = committed(comparisons({row("a", 0, 0)}));
-  EXPECT_TRUE(ParityTable::of(json::array()).changes_since(before, 2).empty());
+  EXPECT_TRUE(ParityTable::of({}).changes_since(before, 2).empty());
 }
 
 TEST_F(Reviewed, FileThatIsNoneIsRefused) {
@@ -72,9 +86,9 @@ TEST_F(Reviewed, FileThatIsNoneIsRefused) {
   EXPECT_THROW(ParityTable::read(path), std::runtime_error);
   std::ofstream(path) << "something else\n";
   EXPECT_THROW(ParityTable::read(path), std::runtime_error);
-  std::ofstream(path) << ParityTable::of(json::array()).text() << "mps\tlayer\ta\tLinear\tfloat32\tmany\t0\n";
+  std::ofstream(path) << ParityTable::of({}).text() << "mps\tlayer\ta\tLinear\tfloat32\tmany\t0\n";
   EXPECT_THROW(ParityTable::read(path), std::runtime_error);
-  std::ofstream(path) << ParityTable::of(json::array()).text() << "mps\tlayer\n";
+  std::ofstream(path) << ParityTable::of({}).text() << "mps\tlayer\n";
   EXPECT_THROW(ParityTable::read(path), std::runtime_error);
 }
 

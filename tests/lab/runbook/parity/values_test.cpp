@@ -31,8 +31,8 @@ class KeptValues : public ::testing::Test {
     process.losses = {{0, 0.5, "float32"},
                       {1, std::numeric_limits<double>::quiet_NaN(), "float32"},
                       {2, -std::numeric_limits<double>::infinity(), "float32"}};
-    process.modules = {{{"name", "a"}, {"kind", "Linear"}}};
-    trial_.outcome = trial::Outcome::kRan;
+    process.modules = {{.name = "a", .kind = "Linear", .weight = "float32", .statistics = {}}};
+    trial_.outcome = document::Outcome::kRan;
     trial_.recording.processes.push_back(process);
     trial_.folder = std::make_shared<host::RunFolder>(host::RunFolder::temporary());
     std::ofstream(trial_.folder->path() / "output.txt") << "accuracy 0.5\n";
@@ -41,7 +41,7 @@ class KeptValues : public ::testing::Test {
   // Through the text that the logbook holds.
   KeptRun kept(const std::string& metric) {
     const ParityFolder files(folder_.path() / "logbook.sqlite", 7);
-    const json part = keep_run(trial_, "mps:0", metric, files.values_path("mps:0"));
+    const json part = document::to_json(keep_run(trial_, "mps:0", metric, files.values_path("mps:0")));
     return kept_run(json::parse(part.dump()), files.values_path("mps:0"));
   }
 
@@ -52,9 +52,9 @@ class KeptValues : public ::testing::Test {
 TEST_F(KeptValues, ComeBack) {
   const KeptRun run = kept("accuracy");
   EXPECT_TRUE(run.ran());
-  EXPECT_TRUE(run.simulated);
+  EXPECT_TRUE(run.simulated());
   EXPECT_EQ(run.device, "mps:0");
-  EXPECT_EQ(run.used_device, "mps");
+  EXPECT_EQ(run.used_device(), "mps");
   EXPECT_EQ(run.steps, 2U);
   EXPECT_EQ(run.metric, 0.5);
   ASSERT_EQ(run.losses.size(), 3U);
@@ -84,7 +84,7 @@ TEST_F(KeptValues, OfAShortFileAreFewer) {
 
 TEST_F(KeptValues, ThatAreGoneAreMissed) {
   const ParityFolder files(folder_.path() / "logbook.sqlite", 7);
-  const json part = keep_run(trial_, "mps", "", files.values_path("mps"));
+  const json part = document::to_json(keep_run(trial_, "mps", "", files.values_path("mps")));
   EXPECT_TRUE(std::filesystem::exists(folder_.path() / "logbook.sqlite.runs" / "7"));
   files.remove();
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "logbook.sqlite.runs"));
@@ -92,15 +92,26 @@ TEST_F(KeptValues, ThatAreGoneAreMissed) {
 }
 
 TEST_F(KeptValues, OfACrashAreItsLastLines) {
-  trial_.outcome = trial::Outcome::kCrashed;
+  trial_.outcome = document::Outcome::kCrashed;
   trial_.why = "ValueError: no";
   trial_.output = "Traceback\nValueError: no\n";
   trial_.recording.processes.clear();
   const KeptRun run = kept("");
   EXPECT_FALSE(run.ran());
-  EXPECT_EQ(run.outcome, "crashed");
-  EXPECT_EQ(run.why, "ValueError: no");
-  EXPECT_EQ(run.output, trial_.output);
+  EXPECT_EQ(run.outcome, document::Outcome::kCrashed);
+  ASSERT_TRUE(run.failure);
+  EXPECT_EQ(run.failure->why, "ValueError: no");
+  EXPECT_EQ(run.failure->output, trial_.output);
+}
+
+TEST_F(KeptValues, OfAnyJsonAreNoRun) {
+  for (const char* text : {"null", "[]", "{}", R"({"device": 3, "failure": [], "metric": "many", "facts": [1],
+                           "values": [null, {"name": "a"}], "losses": [{"step": -1, "value": "x"}], "modules": 1})"}) {
+    const KeptRun run = kept_run(json::parse(text), folder_.path() / "none.values");
+    EXPECT_FALSE(run.ran()) << text;
+    EXPECT_FALSE(run.metric) << text;
+    EXPECT_TRUE(run.values.empty() && run.losses.empty() && run.used_device().empty()) << text;
+  }
 }
 
 }  // namespace

@@ -10,12 +10,12 @@
 namespace anymps::lab::runbook::sweep {
 namespace {
 
-// The section of one sweep, as the commands write it: no field of it is made up here.
+// The section of one sweep.
 std::string section_of(const SweepSeries& series) {
-  nlohmann::json one = to_json(series);
-  one["axes"] = nlohmann::json::object();
-  const nlohmann::json document = {{"argument", "--batch-size"}, {"mac", nullptr}, {"series", {one}}};
-  return sweep_section({{document, "run 1"}});
+  SweepDocument document;
+  document.argument = "--batch-size";
+  document.series = {series};
+  return sweep_section({{.document = document, .label = "run 1"}});
 }
 
 std::size_t times_in(const std::string& text, const std::string& piece) {
@@ -34,7 +34,7 @@ SweepBounds small_machine() {
 TEST(SweepSection, AnEdgeThatWasNotRunIsAHollowPointOnADottedLine) {
   SweptProgram program(410 * kMega);  // batch 400
   const SweepSeries series = swept(program, {}, small_machine());
-  ASSERT_TRUE(series.edge["extrapolated"].get<bool>());
+  ASSERT_TRUE(series.edge->extrapolated);
   const std::string section = section_of(series);
   // In the chart of memory: nobody estimated a throughput.
   EXPECT_EQ(times_in(section, "class=\"dot point guess\""), 1U);
@@ -54,7 +54,7 @@ TEST(SweepSection, AnEdgeFarBeyondAllThatRanIsMarkedAndLeavesTheCurveItsRoom) {
   const SweepSeries series = swept(program, {}, small_machine());
   const std::string section = section_of(series);
   EXPECT_EQ(times_in(section, "class=\"dot point guess\""), 0U);
-  EXPECT_EQ(times_in(section, ">fits (estimated) " + series.edge["largest_good"].dump() + "</text>"), 2U);
+  EXPECT_EQ(times_in(section, ">fits (estimated) " + std::to_string(series.edge->largest_good) + "</text>"), 2U);
 }
 
 TEST(SweepSection, AnEdgeThatFailedIsMarkedAsOne) {
@@ -70,7 +70,7 @@ TEST(SweepSection, AnEdgeThatWasReachedIsNotCalledAnEstimate) {
   bounds.swaps_at = 210 * kMega;
   bounds.free_bytes = 400 * kMega;
   const SweepSeries series = swept(program, {}, bounds);
-  ASSERT_TRUE(series.edge["smallest_bad"].is_null());
+  ASSERT_FALSE(series.edge->smallest_bad);
   const std::string section = section_of(series);
   EXPECT_EQ(times_in(section, ">fits 194</text>"), 2U);
   EXPECT_EQ(times_in(section, " guess\""), 0U);

@@ -10,18 +10,18 @@ namespace {
 TEST(Sweep, FindsTheKneeAndTheEdge) {
   SweptProgram program(110 * kMega);  // batch 100 is the largest
   const SweepSeries series = swept(program);
-  EXPECT_EQ(series.knee["batch"], 16);
-  EXPECT_EQ(series.edge["largest_good"], 100);
-  EXPECT_EQ(series.edge["smallest_bad"], 101);
-  EXPECT_FALSE(series.edge["extrapolated"].get<bool>());
-  EXPECT_EQ(series.recommended["batch"], 16);
+  EXPECT_EQ(series.knee->batch, 16U);
+  EXPECT_EQ(series.edge->largest_good, 100U);
+  EXPECT_EQ(series.edge->smallest_bad, 101U);
+  EXPECT_FALSE(series.edge->extrapolated);
+  EXPECT_EQ(series.recommended->batch, 16U);
 }
 
 TEST(Sweep, RecommendsOnlyWhatRanAgainForLonger) {
   SweptProgram program(110 * kMega);
   program.fails_for_long = true;
   const SweepSeries series = swept(program);
-  EXPECT_EQ(series.recommended["batch"], 8);
+  EXPECT_EQ(series.recommended->batch, 8U);
   EXPECT_EQ(program.calls.back(), std::pair(std::uint64_t{8}, SweepSettings{}.verify_steps));
   EXPECT_FALSE(series.notes.empty());
 }
@@ -31,8 +31,8 @@ TEST(Sweep, LeavesAMargin) {
   SweepSettings settings;
   settings.knee = 1;
   const SweepSeries series = swept(program, settings);
-  EXPECT_EQ(series.edge["largest_good"], 14);
-  EXPECT_EQ(series.recommended["batch"], 8);
+  EXPECT_EQ(series.edge->largest_good, 14U);
+  EXPECT_EQ(series.recommended->batch, 8U);
 }
 
 TEST(Sweep, ExtrapolatesBeyondThisMachine) {
@@ -40,10 +40,10 @@ TEST(Sweep, ExtrapolatesBeyondThisMachine) {
   SweepBounds bounds;
   bounds.free_bytes = 300 * kMega;
   const SweepSeries series = swept(program, {}, bounds);
-  EXPECT_TRUE(series.edge["extrapolated"].get<bool>());
-  EXPECT_NEAR(series.edge["largest_good"].get<double>(), 1000, 10);
+  EXPECT_TRUE(series.edge->extrapolated);
+  EXPECT_NEAR(static_cast<double>(series.edge->largest_good), 1000, 10);
   for (const auto& [batch, _] : program.calls) EXPECT_LE(batch, 128U);
-  EXPECT_EQ(series.recommended["batch"], 16);
+  EXPECT_EQ(series.recommended->batch, 16U);
 }
 
 TEST(Sweep, AMacSwapsBeforePyTorchRefuses) {
@@ -53,7 +53,7 @@ TEST(Sweep, AMacSwapsBeforePyTorchRefuses) {
   SweepBounds bounds;
   bounds.swaps_at = 210 * kMega;
   const SweepSeries series = swept(program, settings, bounds);
-  EXPECT_NEAR(series.edge["largest_good"].get<double>(), 200, 2);
+  EXPECT_NEAR(static_cast<double>(series.edge->largest_good), 200, 2);
 }
 
 TEST(Sweep, WhatWouldSwapIsBeyondTheEdge) {
@@ -61,9 +61,10 @@ TEST(Sweep, WhatWouldSwapIsBeyondTheEdge) {
   SweepBounds bounds;
   bounds.swaps_at = 210 * kMega;
   const SweepSeries series = swept(program, {}, bounds);
-  EXPECT_EQ(series.edge["largest_good"], 200);
-  EXPECT_EQ(series.edge["smallest_bad"], 201);
-  for (const SweepPoint& point : series.points) EXPECT_EQ(point.outcome, point.batch > 200 ? "would swap" : "ran");
+  EXPECT_EQ(series.edge->largest_good, 200U);
+  EXPECT_EQ(series.edge->smallest_bad, 201U);
+  for (const SweepPoint& point : series.points)
+    EXPECT_EQ(point.outcome, point.batch > 200 ? document::Outcome::kWouldSwap : document::Outcome::kRan);
 }
 
 TEST(Sweep, GoesUpToTheEdgeWhereTwiceAsMuchIsTooMuchForThisMachine) {
@@ -72,23 +73,29 @@ TEST(Sweep, GoesUpToTheEdgeWhereTwiceAsMuchIsTooMuchForThisMachine) {
   bounds.swaps_at = 210 * kMega;
   bounds.free_bytes = 400 * kMega;  // enough for the edge, and not for a batch of 256
   const SweepSeries series = swept(program, {}, bounds);
-  EXPECT_FALSE(series.edge["extrapolated"].get<bool>());
-  EXPECT_EQ(series.edge["largest_good"], 194);
-  EXPECT_TRUE(series.edge["smallest_bad"].is_null());
+  EXPECT_FALSE(series.edge->extrapolated);
+  EXPECT_EQ(series.edge->largest_good, 194U);
+  EXPECT_FALSE(series.edge->smallest_bad);
 }
 
 TEST(Sweep, NothingIsRecommendedWhereNothingRuns) {
   SweptProgram program(kMega);
   const SweepSeries series = swept(program);
   EXPECT_EQ(series.points.size(), 1U);
-  EXPECT_TRUE(series.knee.is_null());
-  EXPECT_TRUE(series.recommended.is_null());
+  EXPECT_FALSE(series.knee);
+  EXPECT_FALSE(series.recommended);
 }
 
-TEST(Sweep, APointComesBackFromItsJson) {
+TEST(Sweep, ADocumentComesBackFromItsJson) {
   SweptProgram program(110 * kMega);
-  const SweepPoint point = program(7, 20);
-  EXPECT_EQ(to_json(sweep_point_from(to_json(point))), to_json(point));
+  SweepDocument sweep;
+  sweep.argument = "--batch-size";
+  sweep.mac = "m1-8gb";
+  sweep.series = {swept(program)};
+  sweep.series.front().axes = {{"workers", "2"}};
+  const nlohmann::json json = document::to_json(sweep);
+  EXPECT_EQ(json["series"][0]["edge"]["smallest_bad"], 101);
+  EXPECT_EQ(document::to_json(document::described_from<SweepDocument>(json)), json);
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ class SweptProgram {
     point.batch = batch;
     point.peak_bytes = 10 * kMega + batch * kMega;
     point.limit_bytes = limit_;
-    point.outcome = limit_ > 0 && point.peak_bytes > limit_ ? "out of memory" : "ran";
-    if (fails_for_long && steps > 20 && batch > 8) point.outcome = "crashed";
+    point.outcome = limit_ > 0 && point.peak_bytes > limit_ ? document::Outcome::kOutOfMemory : document::Outcome::kRan;
+    if (fails_for_long && steps > 20 && batch > 8) point.outcome = document::Outcome::kCrashed;
     point.samples_per_second =
         100.0 * static_cast<double>(std::min<std::uint64_t>(batch, 16)) + 0.01 * static_cast<double>(batch);
     point.step_seconds = 0.01 * static_cast<double>(batch);
