@@ -32,6 +32,7 @@
 #include "kernel_buffers.h"
 #include "metal/engine/compiler.h"
 #include "metal/frontend/program.h"
+#include "metal/pipeline/kernel_error.h"
 #include "metal/pipeline/pipeline.h"
 #include "metal/sandbox/box.h"
 #include "metal/sandbox/boxed_pipeline.h"
@@ -98,12 +99,12 @@ struct Trial {
 
 // What is wrong about how it ended; empty where nothing is.
 std::string finding_of(const Trial& trial) {
-  metal::FunctionEntry function;
+  metal::library::FunctionEntry function;
   function.name = "k";
   function.bitcode = std::as_bytes(std::span(trial.bitcode.data(), trial.bitcode.size()));
-  std::shared_ptr<metal::Pipeline> pipeline;
+  std::shared_ptr<metal::pipeline::Pipeline> pipeline;
   try {
-    pipeline = trial.here ? metal::engine_named(trial.engine)(function, {})
+    pipeline = trial.here ? metal::select::engine_named(trial.engine)(function, {})
                           : metal::sandbox::make_boxed_pipeline(function, {}, std::string(trial.engine));
   } catch (const std::exception& error) {
     const std::string words = error.what();
@@ -114,8 +115,8 @@ std::string finding_of(const Trial& trial) {
   const fuzz::LaunchPlan& plan = trial.plan;
   const fuzz::LaunchShape& shape = plan.shapes.front();
   std::vector<fuzz::Bytes> buffers = fuzz::make_buffers(plan.values, shape.threads());
-  metal::Launch launch;
-  std::vector<metal::ValidationReport> reports;
+  metal::pipeline::Launch launch;
+  std::vector<metal::pipeline::ValidationReport> reports;
   launch.reports = &reports;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     launch.buffers[i] = buffers[i].data();
@@ -123,7 +124,7 @@ std::string finding_of(const Trial& trial) {
   }
   try {
     pipeline->launch(launch, {shape.grid[0], shape.grid[1], 1}, {shape.group[0], shape.group[1], 1});
-  } catch (const metal::engine::KernelError&) {
+  } catch (const metal::pipeline::KernelError&) {
     // A kernel of random changes faults, or has no end.
   }
   return "";

@@ -13,18 +13,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr std::uint64_t kMost = 64;
   file.write(data, size);
   try {
-    const superres::Store store = superres::Store::open(file.path());
+    const superres::files::Store store = superres::files::Store::open(file.path());
     store.source("000.png");
     store.sources();
     const std::uint64_t count = std::min(store.size(), kMost);
     for (std::uint64_t i = 0; i < count; ++i) {
       try {
         store.at(i);
-      } catch (const superres::StoreError&) {
+      } catch (const superres::files::StoreError&) {
         continue;
       }
     }
-  } catch (const superres::StoreError&) {
+  } catch (const superres::files::StoreError&) {
     return 0;
   }
   return 0;

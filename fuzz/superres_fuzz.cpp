@@ -16,7 +16,7 @@
 
 namespace {
 
-using namespace anymps::superres;
+using namespace anymps::superres::files;
 
 void check(bool holds) {
   if (!holds) __builtin_trap();

@@ -41,22 +41,22 @@ void mend_records(std::vector<std::uint8_t>& bytes) {
   }
 }
 
-void look_at(const std::vector<lab::TraceFile>& traces) {
-  const lab::Terminal terminal;
-  lab::RunReport report;
-  report.run = lab::summarise({{"python", "train.py"}, {}}, {}, traces);
-  lab::json_pages(lab::to_json(report));
-  lab::summary_screen(report, terminal);
-  const lab::TraceSummary summary = lab::summarise_trace(traces);
-  lab::trace_screen(summary, terminal);
-  lab::json_pages(lab::to_json(summary));
-  lab::write_chrome_trace(traces, "/dev/null");
-  const lab::CheckReport check = lab::check_report({{"python", "train.py"}, {}}, {}, traces, {});
-  lab::check_screen(check, terminal);
-  lab::check_json(check);
-  lab::check_html(check);
-  lab::check_junit(check);
-  lab::check_sarif(check);
+void look_at(const std::vector<lab::trace::TraceFile>& traces) {
+  const lab::base::Terminal terminal;
+  lab::trace::RunReport report;
+  report.run = lab::trace::summarise({{"python", "train.py"}, {}}, {}, traces);
+  lab::base::json_pages(lab::trace::to_json(report));
+  lab::trace::summary_screen(report, terminal);
+  const lab::trace::TraceSummary summary = lab::trace::summarise_trace(traces);
+  lab::trace::trace_screen(summary, terminal);
+  lab::base::json_pages(lab::trace::to_json(summary));
+  lab::trace::write_chrome_trace(traces, "/dev/null");
+  const lab::check::CheckReport checked = lab::check::check_report({{"python", "train.py"}, {}}, {}, traces, {});
+  lab::check::check_screen(checked, terminal);
+  lab::check::check_json(checked);
+  lab::check::check_html(checked);
+  lab::check::check_junit(checked);
+  lab::check::check_sarif(checked);
 }
 
 }  // namespace
@@ -66,6 +66,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::uint8_t> bytes(data, data + size);
   mend_records(bytes);
   file.write(bytes.data(), bytes.size());
-  look_at(lab::read_run(file.path().parent_path()));
+  look_at(lab::trace::read_run(file.path().parent_path()));
   return 0;
 }
