@@ -24,6 +24,15 @@ struct Figure {
   double value = 0;
   std::optional<double> low;  // its spread, where that was measured
   std::optional<double> high;
+
+  // As `anymps log` shows it, without its spread.
+  template <typename Fields, typename Self>
+  static void describe(Fields& fields, Self& self) {
+    fields("name", self.name);
+    fields("at", self.at);
+    fields("kind", self.kind);
+    fields("value", self.value);
+  }
 };
 
 // "12.3 samples/s", "1.2 GiB", "35.0 ms".

@@ -54,25 +54,10 @@ struct ListDocument {
   }
 };
 
-struct ShownFigure {
-  std::string name;
-  std::string at;
-  document::FigureKind kind = document::FigureKind::kOther;
-  double value = 0;
-
-  template <typename Fields, typename Self>
-  static void describe(Fields& fields, Self& self) {
-    fields("name", self.name);
-    fields("at", self.at);
-    fields("kind", self.kind);
-    fields("value", self.value);
-  }
-};
-
 struct ShowDocument {
   LogHead head;
   RunWithSamples run;
-  std::vector<ShownFigure> figures;
+  std::vector<document::Figure> figures;
   std::vector<std::string> parts;  // their names
   std::vector<logbook::LoggedNote> notes;
 

@@ -173,7 +173,7 @@ std::string log_show_screen(const ShowDocument& document, const base::Terminal& 
   text += field_lines(terminal, run.facts) + sample_lines(terminal, document.run.samples) +
           setting_lines(terminal, run.facts);
   if (!document.figures.empty()) text += heading(terminal, "figures");
-  for (const ShownFigure& figure : document.figures) {
+  for (const document::Figure& figure : document.figures) {
     text += line(terminal, figure.name,
                  document::figure_text(figure.kind, figure.value) + (figure.at.empty() ? "" : " at " + figure.at));
   }

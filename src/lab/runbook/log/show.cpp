@@ -14,9 +14,7 @@ ShowDocument show_run(logbook::Logbook& logbook, RunWithSamples run) {
   for (logbook::LoggedNote& note : logbook.notes()) {
     if (note.run == logged.id) document.notes.push_back(std::move(note));
   }
-  for (const document::Figure& figure : run_figures(logged)) {
-    document.figures.push_back({figure.name, figure.at, figure.kind, figure.value});
-  }
+  document.figures = run_figures(logged);
   return document;
 }
 

@@ -30,21 +30,23 @@ std::string mark_of(const SweepSeries& series, std::uint64_t batch) {
   return mark;
 }
 
-std::string sentence(const char* what, std::optional<std::uint64_t> batch, const std::string& why,
-                     const base::Terminal& terminal, bool extrapolated = false) {
-  if (!batch) return fmt::format("  {:<12} none\n", what);
-  return base::wrapped(fmt::format("  {:<12} {}{}: {}", what, *batch, extrapolated ? " (extrapolated)" : "", why),
-                       terminal.width, "               ", terminal);
+std::string sentence(const char* what, const std::optional<std::string>& found, const base::Terminal& terminal) {
+  if (!found) return fmt::format("  {:<12} none\n", what);
+  return base::wrapped(fmt::format("  {:<12} {}", what, *found), terminal.width, "               ", terminal);
 }
 
 std::string sentences_of(const SweepSeries& series, const base::Terminal& terminal) {
-  const Knee knee = series.knee.value_or(Knee{});
-  const Edge edge = series.edge.value_or(Edge{});
-  const Recommendation recommended = series.recommended.value_or(Recommendation{});
-  const auto there = [](bool is_there, std::uint64_t batch) { return is_there ? std::optional(batch) : std::nullopt; };
-  return sentence("knee", there(series.knee.has_value(), knee.batch), knee.why, terminal) +
-         sentence("edge", there(series.edge.has_value(), edge.largest_good), edge.why, terminal, edge.extrapolated) +
-         sentence("recommended", there(series.recommended.has_value(), recommended.batch), recommended.why, terminal);
+  std::optional<std::string> knee;
+  std::optional<std::string> edge;
+  std::optional<std::string> recommended;
+  if (series.knee) knee = fmt::format("{}: {}", series.knee->batch, series.knee->why);
+  if (series.edge) {
+    edge = fmt::format("{}{}: {}", series.edge->largest_good, series.edge->extrapolated ? " (extrapolated)" : "",
+                       series.edge->why);
+  }
+  if (series.recommended) recommended = fmt::format("{}: {}", series.recommended->batch, series.recommended->why);
+  return sentence("knee", knee, terminal) + sentence("edge", edge, terminal) +
+         sentence("recommended", recommended, terminal);
 }
 
 // Whose limits these are, and whose speed.

@@ -192,7 +192,7 @@ TEST(LogDocuments, AreReadAsTheyWereWritten) {
   ShowDocument shown;
   shown.head.logbook = "log.sqlite";
   shown.run = after;
-  shown.figures = {{"samples_per_second", "batch 16", document::FigureKind::kRate, 100}};
+  shown.figures = {{"samples_per_second", "batch 16", document::FigureKind::kRate, 100, {}, {}}};
   shown.parts = {"batch 16"};
   shown.notes = {{1, "2026-11-18T05:41:02Z", 1, "rejected", "channels_last", "no faster"}};
   const json run = document::to_json(shown);
