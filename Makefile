@@ -10,7 +10,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 DEBIAN := build-essential cmake ninja-build ccache mold git python3-dev python3-venv valgrind \
           libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libgtest-dev \
-          llvm-19 llvm-19-dev libclang-19-dev systemtap-sdt-dev \
+          llvm-19 llvm-19-dev libclang-19-dev libpolly-19-dev systemtap-sdt-dev \
           libsqlite3-dev libarchive-dev libzstd-dev libacl1-dev openssh-client openssh-server \
           liblmdb-dev libpng-dev zlib1g-dev libturbojpeg0-dev libwebp-dev
 DEBIAN_LINT := clang-format-19 clang-tidy-19
@@ -39,7 +39,7 @@ export ANYMPS_MAKE_BEGAN := $(shell date +%s)
 endif
 say = @echo "== $(1) ($$(( $$(date +%s) - $(ANYMPS_MAKE_BEGAN) )) s so far)"
 
-.PHONY: help run test test-full test-clients build dev cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz-all fuzz-metallib fuzz-source fuzz-bundle fuzz-superres fuzz-logbook fuzz-trace fuzz-lmdb fuzz-kernels fuzz-air fuzz-air-compiler faults kills stress clean
+.PHONY: help run test test-full test-clients build dev wheel wheels cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz-all fuzz-metallib fuzz-source fuzz-bundle fuzz-superres fuzz-logbook fuzz-trace fuzz-lmdb fuzz-kernels fuzz-air fuzz-air-compiler faults kills stress clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -118,6 +118,38 @@ dev: build/.editable $(DEV)/build.ninja ## an editable install, rebuilt in place
 	$(call say,compile what changed)
 	cmake --build $(DEV)
 	$(VENV)/bin/python tools/install_tree.py $(DEV) --into python
+
+# The wheel has libraries for these releases of PyTorch. Of those that are not installed here, pip brings the headers.
+RELEASES ?= 2.11 2.12 2.13 2.14 2.15
+INSTALLED_RELEASE = $(shell $(VENV)/bin/python cmake/torch_facts.py | cut -d';' -f2 | cut -d. -f1,2)
+MORE_RELEASES = $(filter-out $(INSTALLED_RELEASE),$(RELEASES))
+empty :=
+space := $(empty) $(empty)
+more_torches = $(subst $(space),;,$(MORE_RELEASES:%=$(CURDIR)/build/torch/%/torch))
+# Other versions of Python that this machine has, with their headers.
+PYTHONS ?= 3.10 3.11 3.12 3.13 3.14
+OWN_PYTHON = $(shell $(VENV)/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+FOUND_PYTHONS = $(shell for v in $(filter-out $(OWN_PYTHON),$(PYTHONS)); do for p in python$$v $(HOME)/.pyenv/versions/$$v.*/bin/python$$v; do \
+  $$p -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null && command -v $$p && break; done; done)
+# $(1): interpreters beside the environment's own.
+define compile_for_wheels
+$(call say,headers of other releases of PyTorch)
+$(VENV)/bin/python tools/torch_package.py build/torch $(MORE_RELEASES)
+$(call say,compile for them)
+cmake -DANYMPS_MORE_TORCHES="$(more_torches)" -DANYMPS_MORE_PYTHONS="$(subst $(space),;,$(strip $(1)))" $(RELEASE) >/dev/null
+cmake --build $(RELEASE) --target anymps_for_wheels
+$(PIP) install -q wheel
+endef
+wheel: build/.installed ## dist/anymps-*.whl for this Python: it installs in seconds beside any of RELEASES
+	$(call compile_for_wheels,)
+	$(call say,the wheel)
+	$(VENV)/bin/python tools/wheel.py $(RELEASE) --into dist
+
+wheels: build/.installed ## those for all of PYTHONS that are here
+	$(call compile_for_wheels,$(FOUND_PYTHONS))
+	$(call say,the wheels)
+	for v in $(OWN_PYTHON) $(foreach p,$(FOUND_PYTHONS),$(patsubst python%,%,$(notdir $(p)))); do \
+	  $(VENV)/bin/python tools/wheel.py $(RELEASE) --into dist --python $$v || exit 1; done
 
 run: build/.installed ## train a classifier on device="mps" and show the summary
 	$(VENV)/bin/anymps run --versus "--device cpu" examples/train_classifier.py

@@ -1,4 +1,4 @@
-"""Turns a list of refusals (data/refusals/*.txt) into rows of a C++ table, sorted by operator."""
+"""Turns what a release refuses, of data/refusals.txt, into rows of a C++ table, sorted by operator."""
 
 import pathlib
 import re
@@ -45,12 +45,23 @@ def condition(text: str) -> tuple[str, str]:
     return "kDtype", f'"{argument}", {mask}, nullptr'
 
 
-def rows(source: str) -> list[str]:
+def number(release: str) -> list[int]:
+    return [int(part) for part in release.split(".")]
+
+
+def is_of(releases: str, release: str) -> bool:
+    first, _, last = (part.strip() for part in releases.partition("-"))
+    return (not first or number(first) <= number(release)) and (not last or number(release) <= number(last))
+
+
+def rows(source: str, release: str) -> list[str]:
     found = []
     for line in pathlib.Path(source).read_text().splitlines():
         if not line.strip() or line.startswith("#"):
             continue
-        operators, when, exception, text = (field.strip() for field in line.split("|"))
+        operators, when, exception, text, *releases = (field.strip() for field in line.split("|"))
+        if releases and not is_of(releases[0], release):
+            continue
         quoted = text.replace("\\", "\\\\").replace('"', '\\"')
         subject, fields = condition(when)
         for operator in operators.split(","):
@@ -62,4 +73,5 @@ def rows(source: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    pathlib.Path(sys.argv[2]).write_text("\n".join(rows(sys.argv[1])) + "\n")
+    source, release, target = sys.argv[1:]
+    pathlib.Path(target).write_text("\n".join(rows(source, release)) + "\n")

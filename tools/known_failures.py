@@ -1,4 +1,4 @@
-"""Writes data/known_failures/torch-VERSION.tsv: what PyTorch's own tests expect to fail on a Mac.
+"""Writes data/known_failures/torchRELEASE.tsv: what PyTorch's own tests expect to fail on a Mac.
 
 The lists stand in the installed wheel (torch/testing/_internal/common_mps.py), by the names of its OpInfos, and name
 operators and types whose test on MPS, compared with the CPU, is expected to fail or is skipped. Many of them say
@@ -26,6 +26,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
 VERSION = torch.__version__.split("+")[0]
+RELEASE = VERSION.rpartition(".")[0]
 
 DTYPES = ["float32", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "bool"]
 DTYPES += ["complex64", "complex32"]
@@ -84,7 +85,7 @@ FAILURES = {
 # Of a row's types, those that the operator refuses.
 REFUSED_DTYPES = {"conv_transpose2d": {"int64"}}
 
-# What raises with anymps too, and in which operator: one that is refused as a whole, or one of data/refusals, or one
+# What raises with anymps too, and in which operator: one that is refused as a whole, or one of data/refusals.txt, or one
 # whose kernel refuses types by itself.
 KERNELS_THAT_REFUSE = {"convolution", "linear"}
 REFUSED = {
@@ -237,7 +238,7 @@ def routes() -> dict[str, set[str]]:
 
 
 def refused_types() -> set[str]:
-    lines = (DATA / "refusals" / f"torch-{VERSION}.txt").read_text().splitlines()
+    lines = (DATA / "refusals.txt").read_text().splitlines()
     operators = [line.split("|")[0] for line in lines if "|" in line and not line.startswith("#")]
     return {re.sub(r"\..*", "", name.strip()) for names in operators for name in names.split(",")}
 
@@ -291,7 +292,7 @@ def judge() -> tuple[list[tuple[str, ...]], collections.Counter]:
 
 def listing(rows: list[tuple[str, ...]]) -> str:
     lines = [
-        f"# What PyTorch {VERSION}'s own tests expect to fail on a Mac, where neither data/coverage nor data/refusals",
+        f"# What PyTorch {VERSION}'s own tests expect to fail on a Mac, where neither data/coverage nor data/refusals.txt",
         "# refuses it. Made by tools/known_failures.py.",
         "# operator   without namespace and overload; may be made of others",
         "# variant    what PyTorch's tests call the case, - where that is nothing special; the reason likewise",
@@ -305,7 +306,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare the table with the installed torch")
     arguments = parser.parse_args()
-    path = DATA / "known_failures" / f"torch-{VERSION}.tsv"
+    path = DATA / "known_failures" / f"torch{RELEASE}.tsv"
     rows, left_out = judge()
     text = listing(rows)
     if arguments.check:

@@ -54,17 +54,18 @@ def _load_device() -> None:
         return
     import torch
 
-    from anymps import _build
+    from anymps import _release
 
-    found = torch.__version__.split("+")[0]
-    if found != _build.TORCH_VERSION:
-        _step_aside(f"built for torch {_build.TORCH_VERSION}, found {found}")
+    if (problem := _release.problem()) is not None:
+        _step_aside(problem)
         return
     if asked != "1" and torch.version.cuda is not None and torch.cuda.is_available():
         # A machine with a GPU of its own runs CUDA code; mps would only be in the way there.
         if os.environ.get("ANYMPS_REQUIRED") == "1":
             _step_aside("a CUDA GPU is visible (ANYMPS=1 or CUDA_VISIBLE_DEVICES= makes way for mps)")
         return
+    # Where `anymps._C` is found from now on.
+    __path__.append(_release.folder())
     from anymps import _attach
 
     try:
@@ -77,7 +78,9 @@ def _load_device() -> None:
 
 def library_path() -> str:
     """The shared library that gives a C++ program on libtorch the mps device."""
-    return os.path.join(os.path.dirname(__file__), "lib", "libanymps.so")
+    from anymps import _release
+
+    return os.path.join(_release.folder(), "libanymps.so")
 
 
 def in_heap(tensor) -> bool:

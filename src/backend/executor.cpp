@@ -13,6 +13,10 @@
 #error "at::parallel_for would run on one thread"
 #endif
 
+// The OpenMP library is the one that PyTorch's own libraries bring, under a name that differs between its builds: weak,
+// these need none to be linked, and find that one. A second copy would have threads of its own.
+asm(".weak GOMP_parallel\n.weak omp_get_num_threads\n.weak omp_get_thread_num");
+
 namespace anymps::backend {
 namespace {
 

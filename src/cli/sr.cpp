@@ -14,14 +14,13 @@
 namespace anymps::cli {
 namespace {
 
-// Where the wheel has put it: beside the package that this environment's Python finds.
+// Where the wheel has put it: among the libraries for the PyTorch that this environment's Python finds.
 std::filesystem::path program() {
-  constexpr const char* kQuestion =
-      "import importlib.util as u; s = u.find_spec('anymps'); print(s.submodule_search_locations[0] if s else '')";
+  constexpr const char* kQuestion = "from anymps import _release; print(_release.folder())";
   const lab::host::ChildResult answer =
       lab::host::run_child({{lab::host::find_python(), "-c", kQuestion}, {}}, lab::host::ChildOutput::kCapture);
   const std::string folder = answer.output.substr(0, answer.output.find('\n'));
-  return folder.empty() ? std::filesystem::path() : std::filesystem::path(folder) / "bin" / "anymps-sr";
+  return folder.empty() ? std::filesystem::path() : std::filesystem::path(folder) / "anymps-sr";
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ def test_the_action_knows_the_options(action, known_options):
 def test_the_action_uses_what_it_asks_for(action):
     text = ACTION.read_text()
     assert set(re.findall(r"inputs\.([a-z-]+)", text)) == set(action["inputs"])
-    assert list(action["inputs"]) == ["command", "mac", "as-torch", "fail-on", "python"]
+    assert list(action["inputs"])[:5] == ["command", "mac", "as-torch", "fail-on", "python"]
+    assert list(action["inputs"])[5:] == ["version", "index-url", "wheel"]
     assert action["runs"]["using"] == "composite"
     for entry in action["runs"]["steps"]:
         # An input inside of a script could be read as a part of it.
@@ -90,11 +91,30 @@ def test_the_action_checks(action, tmp_path, command, fail_on, status):
     assert subprocess.run(ending, env=os.environ | {"STATUS": output["status"]}).returncode == status
 
 
+@pytest.mark.parametrize(
+    ("inputs", "asked"),
+    [
+        ({}, "--no-deps --only-binary anymps anymps"),
+        ({"VERSION": "0.1.0"}, "--no-deps --only-binary anymps anymps==0.1.0"),
+        ({"INDEX_URL": "https://a/simple"}, "--no-deps --only-binary anymps --index-url https://a/simple anymps"),
+        ({"VERSION": "0.1.0", "WHEEL": "a b.whl"}, "--no-deps --only-binary anymps a b.whl"),
+    ],
+)
+def test_the_action_installs_a_wheel(action, tmp_path, inputs, asked):
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\necho "$@"\n')
+    python.chmod(0o755)
+    variables = {"PYTHON": str(python), "VERSION": "", "INDEX_URL": "", "WHEEL": ""} | inputs
+    bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step(action, "Install anymps")["run"]]
+    said = subprocess.run(bash, env=os.environ | variables, check=True, capture_output=True, text=True).stdout
+    assert said == f"-m pip install {asked}\n"
+
+
 def test_the_hook_calls_a_command_that_exists(known_options):
     (hook,) = yaml.safe_load(HOOKS.read_text())
     assert hook["id"] == "anymps-check"
     assert hook["entry"] == "anymps check"
-    assert (hook["language"], hook["pass_filenames"]) == ("python", False)
+    assert (hook["language"], hook["pass_filenames"]) == ("system", False)
     assert set(re.findall(r"(?<=\[)--[a-z-]+|(?<= )--[a-z][a-z-]*", HOOKS.read_text())) <= known_options | {
         "--steps",
         "--help",

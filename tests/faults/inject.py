@@ -198,7 +198,7 @@ class Laboratory:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
         own = {"TMPDIR": "tmp", "ANYMPS_CACHE": "cache", "ANYMPS_LOGBOOK": "logbook.sqlite"}
         # Named, so that `anymps sr` need not ask Python for it.
-        installed = sorted(Path(sys.prefix).glob("lib/python*/site-packages/anymps/bin/anymps-sr"))
+        installed = sorted(Path(sys.prefix).glob("lib/python*/site-packages/anymps/lib/torch*/anymps-sr"))
         named = os.environ.get("ANYMPS_SR_EXECUTABLE") or (str(installed[0]) if installed else None)
         if named:
             kept["ANYMPS_SR_EXECUTABLE"] = named

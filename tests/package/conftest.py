@@ -36,6 +36,17 @@ class Environment:
         names = [path.name for folder in (self.bin, self.packages) for path in folder.iterdir()]
         return sorted(name for name in names if name != "__pycache__")
 
+    def calls_itself_torch(self, version: str) -> None:
+        """The linked torch, under another version: its folder becomes one of links, but for version.py."""
+        torch = self.packages / "torch"
+        original = torch.resolve()
+        torch.unlink()
+        torch.mkdir()
+        for path in original.iterdir():
+            if path.name != "version.py":
+                (torch / path.name).symlink_to(path)
+        (torch / "version.py").write_text((original / "version.py").read_text().replace("2.13.0+cpu", version))
+
     def pip(self, *arguments) -> None:
         subprocess.run([self.bin / "python", "-m", "pip", "-q", "--disable-pip-version-check", *arguments], check=True)
 

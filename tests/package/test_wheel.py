@@ -3,6 +3,8 @@
 import shutil
 import subprocess
 
+import pytest
+
 TRAIN = """
 import torch
 model = torch.nn.Linear(4, 2).to("mps")
@@ -25,21 +27,49 @@ def test_installs_works_and_leaves_no_trace(wheel, environment):
     assert finished.stdout.strip() == "False" and finished.stderr == ""
 
 
-def test_another_torch_version_is_refused_in_one_line(wheel, environment):
+@pytest.mark.parametrize("version", ["2.16.0.dev20261101", "2.10.0"])
+def test_a_release_that_is_not_known_is_refused_in_one_line(wheel, environment, version):
     environment.pip("install", "--no-deps", wheel)
-    facts = environment.packages / "anymps" / "_build.py"
-    facts.write_text(facts.read_text().replace("2.13.0", "2.12.9"))
-    # Compiled within the same second, the old text would pass for the new one.
-    shutil.rmtree(facts.parent / "__pycache__")
+    environment.calls_itself_torch(version)
     finished = environment.run("python", "-c", "import torch; print(torch.ones(1).item())")
     assert finished.stdout.strip() == "1.0"
-    assert finished.stderr.strip() == "anymps: built for torch 2.12.9, found 2.13.0; stepping aside"
+    assert finished.stderr.strip() == f"anymps: this copy is for torch 2.13, and torch is {version}; stepping aside"
+
+
+def test_a_patch_release_works(wheel, environment):
+    environment.pip("install", "--no-deps", wheel)
+    environment.calls_itself_torch("2.13.7+cu130")
+    assert environment.run("python", "-c", TRAIN).stdout.strip() == "mps:0"
+
+
+@pytest.mark.parametrize("part", ["libanymps.so", "_C.*.so", ""], ids=["device", "module", "all"])
+def test_half_an_installation_is_told_in_one_line(wheel, environment, part):
+    environment.pip("install", "--no-deps", wheel)
+    folder = environment.packages / "anymps" / "lib" / "torch2.13"
+    if part:
+        next(folder.glob(part)).unlink()
+    else:
+        shutil.rmtree(folder)
+    finished = environment.run("python", "-c", "import torch; print(torch.ones(1).item())")
+    assert finished.stdout.strip() == "1.0"
+    line = finished.stderr.strip()
+    assert line.startswith("anymps: ") and line.endswith("; stepping aside") and "\n" not in line
 
 
 def test_needs_no_library_of_the_build_machine(wheel, environment):
     environment.pip("install", "--no-deps", wheel)
-    library = environment.packages / "anymps" / "lib" / "libanymps.so"
-    for binary in (environment.bin / "anymps", library):
+    libraries = environment.packages / "anymps" / "lib"
+    release = libraries / "torch2.13"
+    for binary in (environment.bin / "anymps", libraries / "libanymps_metal.so", *release.iterdir()):
         needed = subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout
         assert "not found" not in needed
-        assert not [word for word in ("fmt", "spdlog", "CLI11") if word in needed]
+        assert not [word for word in ("fmt", "spdlog", "CLI11", "LLVM", "clang") if word in needed]
+
+
+def test_the_engine_exports_its_entry_points_alone(wheel, environment):
+    """Another LLVM in the process, Triton's say, must not meet ours."""
+    environment.pip("install", "--no-deps", wheel)
+    library = environment.packages / "anymps" / "lib" / "libanymps_metal.so"
+    names = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    symbols = {line.split()[-1] for line in names.splitlines()}
+    assert symbols == {"anymps_metal_plugin", "anymps_metal_tool", "anymps_metal_sandbox"}

@@ -1,4 +1,4 @@
-// Conditions of data/refusals/ that are not "this argument has one of these types". Each looks at the arguments of one
+// Conditions of data/refusals.txt that are not "this argument has one of these types". Each looks at the arguments of one
 // operator, in the order of its schema.
 #pragma once
 

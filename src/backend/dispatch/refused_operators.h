@@ -1,5 +1,5 @@
 // What PyTorch's MPS backend refuses operator by operator, and the CPU's kernels would compute.
-// The facts lie in data/refusals/ and are compiled in.
+// The facts lie in data/refusals.txt and are compiled in.
 #pragma once
 
 #include <ATen/core/function_schema.h>

@@ -59,7 +59,7 @@ bool goes_wrong(const at::Tensor& tensor, gpu::history::StridedLayout layout) {
 }  // namespace
 
 OperatorPast::OperatorPast(std::string_view name, const at::RecordFunction& function) {
-  failures_ = gpu::history::known_failures(name);
+  failures_ = gpu::history::known_failures(checked_release(), name);
   contiguity_ = gpu::history::contiguity_history(name, checked_release());
   if (contiguity_ == nullptr || !contiguity_->concerns(checked_macos())) return;
   only_gradient_ = !name.ends_with("_backward") && contiguity_->fault.find("gradient") != std::string_view::npos;

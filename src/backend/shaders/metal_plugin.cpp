@@ -15,15 +15,15 @@ namespace {
 
 std::atomic<bool> validated{false};
 
-// It lies beside this library, wherever that was installed.
-std::filesystem::path beside_this_library(const char* name) {
+// It lies above this library, which has a folder for its release of PyTorch, wherever that was installed.
+std::filesystem::path above_this_library(const char* name) {
   Dl_info here{};
-  TORCH_CHECK(dladdr(reinterpret_cast<void*>(&beside_this_library), &here) != 0, "anymps: cannot tell where it lies");
-  return std::filesystem::path(here.dli_fname).parent_path() / name;
+  TORCH_CHECK(dladdr(reinterpret_cast<void*>(&above_this_library), &here) != 0, "anymps: cannot tell where it lies");
+  return std::filesystem::path(here.dli_fname).parent_path().parent_path() / name;
 }
 
 metal::Plugin& open() {
-  const std::filesystem::path path = beside_this_library("libanymps_metal.so");
+  const std::filesystem::path path = above_this_library("libanymps_metal.so");
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   TORCH_CHECK(library != nullptr, "anymps: shaders need ", path.filename().string(),
               ", which cannot be opened: ", dlerror());

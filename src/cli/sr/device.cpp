@@ -18,10 +18,10 @@ namespace {
 // Beside this program, as the wheel installs both; or in the build's own folders.
 std::filesystem::path device_library() {
   const std::filesystem::path folder = lab::host::own_executable().parent_path();
-  for (const char* place : {"../lib/libanymps.so", "../../backend/libanymps.so"}) {
+  for (const char* place : {"libanymps.so", "../backend/libanymps.so"}) {
     if (std::filesystem::exists(folder / place)) return folder / place;
   }
-  return folder / "../lib/libanymps.so";
+  return folder / "libanymps.so";
 }
 
 void load_mps() {

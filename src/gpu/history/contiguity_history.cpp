@@ -1,8 +1,8 @@
 #include "gpu/history/contiguity_history.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
+
+#include "gpu/history/release_number.h"
 
 namespace anymps::gpu::history {
 namespace {
@@ -11,19 +11,6 @@ constexpr ContiguityHistory kContiguityHistories[] = {
 #include "contiguity_history.inc"
 };
 
-// "2.13.0" and "2.13.0+cpu" alike: as texts, 2.13 would be older than 2.4.
-std::array<unsigned, 3> parts_of(std::string_view release) {
-  std::array<unsigned, 3> parts{};
-  const char* at = release.data();
-  const char* const end = at + release.size();
-  for (unsigned& part : parts) {
-    at = std::from_chars(at, end, part).ptr;
-    if (at == end || *at != '.') break;
-    ++at;
-  }
-  return parts;
-}
-
 }  // namespace
 
 bool ContiguityHistory::concerns(MacosVersion macos) const {
@@ -31,8 +18,8 @@ bool ContiguityHistory::concerns(MacosVersion macos) const {
 }
 
 bool ContiguityHistory::concerns(std::string_view release) const {
-  const auto parts = parts_of(release);
-  return parts >= parts_of(since) && (mended == "open" || parts < parts_of(mended));
+  const auto number = release_number(release);
+  return number >= release_number(since) && (mended == "open" || number < release_number(mended));
 }
 
 std::span<const ContiguityHistory> contiguity_histories() { return kContiguityHistories; }

@@ -2,12 +2,25 @@
 
 #include <algorithm>
 
+#include "gpu/history/release_number.h"
+
 namespace anymps::gpu::history {
 namespace {
 
+// By release, and by name within one.
 constexpr KnownFailure kFailures[] = {
 #include "known_failures.inc"
 };
+
+std::string_view release_with_table(std::string_view release) {
+  const auto asked = release_number(release);
+  std::string_view found = kFailures[0].release;
+  for (const KnownFailure& one : kFailures) {
+    if (release_number(one.release) > asked) break;
+    found = one.release;
+  }
+  return found;
+}
 
 }  // namespace
 
@@ -37,10 +50,14 @@ bool KnownFailure::concerns(std::string_view dtype) const {
   return false;
 }
 
-std::span<const KnownFailure> known_failures() { return kFailures; }
+std::span<const KnownFailure> known_failures(std::string_view release) {
+  const auto found = std::ranges::equal_range(kFailures, release_number(release_with_table(release)), {},
+                                              [](const auto& one) { return release_number(one.release); });
+  return {found.begin(), found.end()};
+}
 
-std::span<const KnownFailure> known_failures(std::string_view operator_name) {
-  const auto found = std::ranges::equal_range(kFailures, operator_name, {}, &KnownFailure::name);
+std::span<const KnownFailure> known_failures(std::string_view release, std::string_view operator_name) {
+  const auto found = std::ranges::equal_range(known_failures(release), operator_name, {}, &KnownFailure::name);
   return {found.begin(), found.end()};
 }
 

@@ -35,6 +35,7 @@ class EnvScreen {
       line("torch", fact_at(python, "torch_error"));
     }
     line("mps", python.contains("why_not") ? "not available: " + fact_at(python, "why_not") : "available");
+    if (python.contains("library")) line("", "from " + fact_at(python, "library"));
     for (const auto& said : python.value("said", nlohmann::json::array())) line("", "| " + said.get<std::string>());
   }
 

@@ -74,6 +74,9 @@ with tempfile.TemporaryFile() as held:
             "threads": torch.get_num_threads(),
         }
         facts["mps"] = {"built": torch.backends.mps.is_built(), "available": torch.backends.mps.is_available()}
+        if "anymps._C" in sys.modules:
+            import anymps
+            facts["library"] = anymps.library_path()
     except BaseException as error:
         facts["torch_error"] = f"{type(error).__name__}: {error}"
     sys.stderr.flush()
