@@ -10,6 +10,7 @@
 #include "backend/runtime/event_time.h"
 #include "backend/runtime/generator.h"
 #include "backend/runtime/memory.h"
+#include "backend/torch_release.h"
 #include "gpu/device.h"
 #include "gpu/event.h"
 #include "gpu/memory/unified_memory.h"
@@ -95,7 +96,9 @@ class MpsHooks final : public at::MPSHooksInterface {
     return gpu::memory::UnifiedMemory::instance().ledger().reserved_bytes();
   }
   std::size_t getRecommendedMaxMemory() const override { return gpu::device_facts().recommended_working_set; }
+#if ANYMPS_HOOKS_TELL_BUFFER_LENGTH
   std::size_t getMaxBufferLength() const override { return gpu::device_facts().max_buffer_length; }
+#endif
   void setMemoryFraction(double ratio) const override { runtime::set_memory_fraction(ratio); }
 
   // Operators have run when they return, so there is nothing to wait for.
@@ -127,7 +130,9 @@ class MpsHooks final : public at::MPSHooksInterface {
 
 void register_hooks() {
   static bool once = [] {
-    at::MPSHooksRegistry()->Register("MPSHooks", [] { return std::unique_ptr<at::MPSHooksInterface>(new MpsHooks); });
+    // Releases before 2.13 pass an argument that says nothing.
+    at::MPSHooksRegistry()->Register(
+        "MPSHooks", [](const auto&...) { return std::unique_ptr<at::MPSHooksInterface>(new MpsHooks); });
     return true;
   }();
   (void)once;

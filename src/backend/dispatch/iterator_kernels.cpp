@@ -1,7 +1,8 @@
 // PyTorch's helpers that launch a library's kernels over an iterator of tensors. A kernel's name says which form it is
-// of
-// ("add_dense_scalar_float_float"), and each form takes its arguments in an order of its own: both as
-// c10/metal/indexing.h registers them.
+// of ("add_dense_scalar_float_float"), and each form takes its arguments in an order of its own: both as
+// c10/metal/indexing.h registers them, from PyTorch 2.13 on.
+#include "backend/torch_release.h"
+#if ANYMPS_LIBRARIES_KNOW_THEIR_FUNCTIONS
 #include <ATen/TensorIterator.h>
 #include <ATen/native/mps/MetalShaderLibrary.h>
 #include <c10/metal/common.h>
@@ -299,6 +300,39 @@ void refuse_double(const TensorIteratorBase& iterator) {
   TORCH_CHECK(iterator.output().scalar_type() != at::kDouble, "float64 is not supported on MPS");
 }
 
+void launch_ternary(at::native::mps::MetalShaderLibrary& library, TensorIteratorBase& iter, const std::string& name,
+                    const std::optional<c10::Scalar>& alpha, std::optional<ScalarType> alpha_type) {
+  refuse_double(iter);
+  if (iter.numel() == 0) return;
+  if (!iter.can_use_32bit_indexing()) {
+    for (auto&& part : iter.with_32bit_indexing()) launch_ternary(library, part, name, alpha, alpha_type);
+    return;
+  }
+  std::array<ScalarType, 3> types{};
+  for (int i = 0; i < 3; ++i)
+    types[static_cast<std::size_t>(i)] = IteratorLaunch::narrow_scalar(iter.input(i)).scalar_type();
+  const ScalarType to = iter.output().scalar_type();
+  const bool cast = types[0] != types[1] || types[0] != types[2];
+  const bool dense = iter.is_contiguous();
+  const char* shape = dense ? "dense" : "strided";
+  std::string kernel = cast ? fmt::format("{}_{}_cast_{}", name, shape, metal_name(to))
+                            : fmt::format("{}_{}_{}_{}", name, shape, metal_name(to), metal_name(types[0]));
+  const ScalarType number = alpha_type.value_or(iter.common_dtype());
+  if (alpha) kernel += std::string("_") + metal_name(number);
+  IteratorLaunch launch(library.getPipelineStateForFunc(kernel), iter);
+  if (alpha) launch.add(*alpha, number);
+  if (!dense) {
+    launch.add(iter.shape());
+    for (int i = 0; i < 4; ++i) launch.add(iter.strides(i));
+    launch.add(iter.ndim());
+    launch.add(std::array{number_of(types[0]), number_of(types[1]), number_of(types[2]), number_of(to)});
+  } else if (cast) {
+    launch.add(std::array{size_of(types[0]), size_of(types[1]), size_of(types[2])});
+    launch.add(std::array{number_of(types[0]), number_of(types[1]), number_of(types[2])});
+  }
+  launch.over(static_cast<std::uint64_t>(iter.numel()));
+}
+
 }  // namespace
 }  // namespace anymps::backend::dispatch
 
@@ -359,7 +393,13 @@ void MetalShaderLibrary::exec_unary_kernel(TensorIteratorBase& iter, const std::
   launch.over(several ? in_groups_of_several(count) : count);
 }
 
-void MetalShaderLibrary::exec_unary_kernel_raw(const std::string& name, MTLBuffer_t src_buf, uint32_t src_offs_bytes,
+#if ANYMPS_RAW_NAME_IS_VIEW
+using RawName = std::string_view;
+#else
+using RawName = const std::string&;
+#endif
+
+void MetalShaderLibrary::exec_unary_kernel_raw(RawName name, MTLBuffer_t src_buf, uint32_t src_offs_bytes,
                                                c10::ScalarType src_dtype, MTLBuffer_t dst_buf, uint32_t dst_offs_bytes,
                                                c10::ScalarType dst_dtype, uint32_t numel,
                                                const std::optional<uint32_t> ilp_threshold) {
@@ -394,34 +434,54 @@ void MetalShaderLibrary::exec_binary_kernel(TensorIteratorBase& iter, const std:
   launch.run(getPipelineStateForFunc(launch.kernel(name)));
 }
 
+#if ANYMPS_TERNARY_TAKES_ALPHA
+void MetalShaderLibrary::exec_ternary_kernel(TensorIteratorBase& iter, const std::string& name,
+                                             const std::optional<c10::Scalar> alpha,
+                                             const std::optional<c10::ScalarType> scalar_arg_type) {
+  launch_ternary(*this, iter, name, alpha, scalar_arg_type);
+}
+#else
 void MetalShaderLibrary::exec_ternary_kernel(TensorIteratorBase& iter, const std::string& name) {
-  refuse_double(iter);
-  if (iter.numel() == 0) return;
-  if (!iter.can_use_32bit_indexing()) {
-    for (auto&& part : iter.with_32bit_indexing()) exec_ternary_kernel(part, name);
-    return;
-  }
-  std::array<c10::ScalarType, 3> types{};
-  for (int i = 0; i < 3; ++i)
-    types[static_cast<std::size_t>(i)] = IteratorLaunch::narrow_scalar(iter.input(i)).scalar_type();
-  const c10::ScalarType to = iter.output().scalar_type();
-  const bool cast = types[0] != types[1] || types[0] != types[2];
-  const bool dense = iter.is_contiguous();
-  const char* shape = dense ? "dense" : "strided";
-  IteratorLaunch launch(
-      getPipelineStateForFunc(cast ? fmt::format("{}_{}_cast_{}", name, shape, metal_name(to))
-                                   : fmt::format("{}_{}_{}_{}", name, shape, metal_name(to), metal_name(types[0]))),
-      iter);
-  if (!dense) {
-    launch.add(iter.shape());
-    for (int i = 0; i < 4; ++i) launch.add(iter.strides(i));
-    launch.add(iter.ndim());
-    launch.add(std::array{number_of(types[0]), number_of(types[1]), number_of(types[2]), number_of(to)});
-  } else if (cast) {
-    launch.add(std::array{size_of(types[0]), size_of(types[1]), size_of(types[2])});
-    launch.add(std::array{number_of(types[0]), number_of(types[1]), number_of(types[2])});
-  }
-  launch.over(static_cast<std::uint64_t>(iter.numel()));
+  launch_ternary(*this, iter, name, std::nullopt, std::nullopt);
+}
+#endif
+
+}  // namespace at::native::mps
+#else
+#include <ATen/TensorIterator.h>
+#include <ATen/native/mps/MetalShaderLibrary.h>
+#include <c10/util/Exception.h>
+
+namespace at::native::mps {
+namespace {
+
+[[noreturn]] void refuse(const char* helper) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "anymps has MetalShaderLibrary::", helper, " from PyTorch 2.13 on");
+}
+
+}  // namespace
+
+#if ANYMPS_TORCH_SINCE(2, 12)
+void MetalShaderLibrary::exec_unary_kernel(TensorIteratorBase& iter, const std::string& name,
+                                           const std::optional<c10::Scalar> alpha,
+                                           const std::optional<c10::ScalarType> scalar_arg_type, bool supports_vec4) {
+#else
+void MetalShaderLibrary::exec_unary_kernel(TensorIteratorBase& iter, const std::string& name,
+                                           const std::optional<c10::Scalar> alpha,
+                                           const std::optional<c10::ScalarType> scalar_arg_type) {
+#endif
+  refuse("exec_unary_kernel");
+}
+
+void MetalShaderLibrary::exec_binary_kernel(TensorIteratorBase& iter, const std::string& name,
+                                            const std::optional<c10::Scalar> alpha,
+                                            const std::optional<c10::ScalarType> scalar_arg_type) {
+  refuse("exec_binary_kernel");
+}
+
+void MetalShaderLibrary::exec_ternary_kernel(TensorIteratorBase& iter, const std::string& name) {
+  refuse("exec_ternary_kernel");
 }
 
 }  // namespace at::native::mps
+#endif

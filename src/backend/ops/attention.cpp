@@ -12,6 +12,7 @@
 
 #include "backend/dispatch/cpu_call.h"
 #include "backend/ops/registration.h"
+#include "backend/torch_release.h"
 
 namespace anymps::backend::ops {
 namespace {
@@ -106,8 +107,16 @@ at::Tensor scaled_dot_product_attention(const at::Tensor& query, const at::Tenso
     return std::get<0>(at::_scaled_dot_product_attention_math(query, key, value, additive, dropout, causal,
                                                               std::nullopt, scale, grouped));
   }
+#if ANYMPS_ATTENTION_GROUPS_QUERIES
   return std::get<0>(at::_scaled_dot_product_attention_math_for_mps(query, key, value, additive, dropout, causal,
                                                                     std::nullopt, scale, grouped));
+#else
+  const auto for_each_head = [&](const at::Tensor& tensor) {
+    return grouped ? tensor.repeat_interleave_symint(query.sym_size(-3) / tensor.sym_size(-3), -3) : tensor;
+  };
+  return std::get<0>(at::_scaled_dot_product_attention_math_for_mps(query, for_each_head(key), for_each_head(value),
+                                                                    additive, dropout, causal, std::nullopt, scale));
+#endif
 }
 
 // softmax with rows of nothing but -inf set to zero. PyTorch composes it of five passes over the scores; such rows come

@@ -19,6 +19,7 @@
 #include "backend/shaders/metal_capture.h"
 #include "backend/shaders/metal_plugin.h"
 #include "backend/shaders/passed_numbers.h"
+#include "backend/shaders/precompiled_library.h"
 #include "backend/shaders/shader_launch.h"
 
 namespace anymps::backend::python {

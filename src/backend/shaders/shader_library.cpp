@@ -16,6 +16,7 @@
 
 #include "backend/shaders/metal_capture.h"
 #include "backend/shaders/metal_plugin.h"
+#include "backend/shaders/precompiled_library.h"
 #include "backend/shaders/shader_launch.h"
 
 namespace anymps::backend::shaders {
@@ -157,6 +158,7 @@ std::vector<std::string> MetalShaderLibrary::getFunctionNames() {
   return handle_of_library(getLibrary())->library->kernels();
 }
 
+#if ANYMPS_LIBRARIES_KNOW_THEIR_FUNCTIONS
 bool MetalShaderLibrary::hasFunction(const std::string& name) {
   if (!functionNamesPopulated) {
     for (std::string& known : getFunctionNames()) functionNames.insert(std::move(known));
@@ -164,6 +166,7 @@ bool MetalShaderLibrary::hasFunction(const std::string& name) {
   }
   return functionNames.contains(name);
 }
+#endif
 
 std::shared_ptr<MetalKernelFunction> MetalShaderLibrary::getKernelFunction(const std::string& name) {
   const auto [state, function] = getLibraryPipelineState(getLibrary(), name);
