@@ -85,8 +85,8 @@ FAILURES = {
 # Of a row's types, those that the operator refuses.
 REFUSED_DTYPES = {"conv_transpose2d": {"int64"}}
 
-# What raises with anymps too, and in which operator: one that is refused as a whole, or one of data/refusals.txt, or one
-# whose kernel refuses types by itself.
+# What raises with anymps too, and in which operator: one that is refused as a whole, or one of data/refusals.txt, or
+# one whose kernel refuses types by itself.
 KERNELS_THAT_REFUSE = {"convolution", "linear"}
 REFUSED = {
     "_upsample_bilinear2d_aa": "_upsample_bilinear2d_aa",
@@ -292,8 +292,8 @@ def judge() -> tuple[list[tuple[str, ...]], collections.Counter]:
 
 def listing(rows: list[tuple[str, ...]]) -> str:
     lines = [
-        f"# What PyTorch {VERSION}'s own tests expect to fail on a Mac, where neither data/coverage nor data/refusals.txt",
-        "# refuses it. Made by tools/known_failures.py.",
+        f"# What PyTorch {VERSION}'s own tests expect to fail on a Mac, where neither data/coverage nor",
+        "# data/refusals.txt refuses it. Made by tools/known_failures.py.",
         "# operator   without namespace and overload; may be made of others",
         "# variant    what PyTorch's tests call the case, - where that is nothing special; the reason likewise",
         "# outcome    refuses, differs, fails (one of the two), undefined (both are right), untested (skipped)",

@@ -46,7 +46,9 @@ def problems(binary: Path) -> list[str]:
     for needed in re.findall(r"\(NEEDED\).*\[(.+)\]", run("readelf", "-dW", binary)):
         if needed not in SYSTEM | TORCH:
             found.append(f"{binary.name} needs {needed}")
-    for symbol, family, version in re.findall(r" UND (\S+)@(\w+)_([\d.]+)", run("readelf", "-sW", "--dyn-syms", binary)):
+    for symbol, family, version in re.findall(
+        r" UND (\S+)@(\w+)_([\d.]+)", run("readelf", "-sW", "--dyn-syms", binary)
+    ):
         if family in LIMITS and tuple(map(int, version.split("."))) > LIMITS[family]:
             found.append(f"{binary.name} needs {symbol} of {family}_{version}")
     return found

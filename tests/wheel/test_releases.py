@@ -114,7 +114,8 @@ def test_check(installed):
 
 def test_sweep_and_doctor(installed):
     sweep = ["anymps", "sweep", "--mac", "m1-8gb", "--batch-arg", "--batch-size", "--from", "4", "--to", "8"]
-    said = installed.run(*sweep, "--steps", "4", "--verify-steps", "8", "--", "python", "examples/lab/vit_tiny.py", "--depth", "1").stdout
+    sweep += ["--steps", "4", "--verify-steps", "8"]
+    said = installed.run(*sweep, "--", "python", "examples/lab/vit_tiny.py", "--depth", "1").stdout
     assert "m1-8gb" in said
     doctor = installed.run("anymps", "doctor", "--json", check=False)
     assert doctor.returncode in (0, 1), doctor.stderr

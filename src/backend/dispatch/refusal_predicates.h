@@ -1,5 +1,5 @@
-// Conditions of data/refusals.txt that are not "this argument has one of these types". Each looks at the arguments of one
-// operator, in the order of its schema.
+// Conditions of data/refusals.txt that are not "this argument has one of these types". Each looks at the arguments of
+// one operator, in the order of its schema.
 #pragma once
 
 #include <ATen/core/ivalue.h>

@@ -178,7 +178,8 @@ RefusalList::RefusalList(const c10::FunctionSchema& schema) : schema_(&schema) {
     std::size_t argument = 0;
     if (!refusal.argument.empty() && refusal.argument != kPromoted && refusal.argument != kAny) {
       const std::optional<int> index = schema.argumentIndexWithName(refusal.argument);
-      TORCH_INTERNAL_ASSERT(index, "data/refusals.txt names '", refusal.argument, "', which ", schema, " does not have");
+      TORCH_INTERNAL_ASSERT(index, "data/refusals.txt names '", refusal.argument, "', which ", schema,
+                            " does not have");
       argument = static_cast<std::size_t>(*index);
     }
     rows_.push_back({&refusal, argument});

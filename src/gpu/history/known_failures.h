@@ -1,6 +1,7 @@
 // Which operators PyTorch's own tests expect to fail on a Mac, though the operator is there and raises nothing of its
 // own. The facts lie in data/known_failures, a table for each release, come from the lists in PyTorch's wheels
-// (tools/known_failures.py), and are compiled in. What is refused anyway (operator_history.h, data/refusals.txt) has no row.
+// (tools/known_failures.py), and are compiled in. What is refused anyway (operator_history.h, data/refusals.txt) has no
+// row.
 #pragma once
 
 #include <optional>
@@ -36,8 +37,8 @@ struct KnownFailure {
   bool concerns(MacosVersion macos) const { return !before_macos || macos < *before_macos; }
 };
 
-// The rows of a release ("2.13.1+cpu"), by name: of the newest table that is not newer, else of the oldest. And those of
-// an operator, which is named without namespace and overload: "sort".
+// The rows of a release ("2.13.1+cpu"), by name: of the newest table that is not newer, else of the oldest. And those
+// of an operator, which is named without namespace and overload: "sort".
 std::span<const KnownFailure> known_failures(std::string_view release);
 std::span<const KnownFailure> known_failures(std::string_view release, std::string_view operator_name);
 
