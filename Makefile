@@ -39,7 +39,7 @@ export ANYMPS_MAKE_BEGAN := $(shell date +%s)
 endif
 say = @echo "== $(1) ($$(( $$(date +%s) - $(ANYMPS_MAKE_BEGAN) )) s so far)"
 
-.PHONY: help run test test-full test-clients build dev wheel wheels cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz-all fuzz-metallib fuzz-source fuzz-bundle fuzz-superres fuzz-logbook fuzz-trace fuzz-lmdb fuzz-kernels fuzz-air fuzz-air-compiler faults kills stress clean
+.PHONY: help run test test-full test-clients build dev wheel wheels test-wheel cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz-all fuzz-metallib fuzz-source fuzz-bundle fuzz-superres fuzz-logbook fuzz-trace fuzz-lmdb fuzz-kernels fuzz-air fuzz-air-compiler faults kills stress clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -150,6 +150,14 @@ wheels: build/.installed ## those for all of PYTHONS that are here
 	$(call say,the wheels)
 	for v in $(OWN_PYTHON) $(foreach p,$(FOUND_PYTHONS),$(patsubst python%,%,$(notdir $(p)))); do \
 	  $(VENV)/bin/python tools/wheel.py $(RELEASE) --into dist --python $$v || exit 1; done
+
+# The releases that the wheel is tried beside, each in an environment of its own, which is made once (tests/wheel).
+BESIDE ?= $(RELEASES)
+test-wheel: wheel ## the wheel beside each of RELEASES, without compiler, LLVM or checkout (BESIDE="2.13 2.15": some of them)
+	$(call say,environments with PyTorch $(BESIDE))
+	$(VENV)/bin/python tools/torch_environments.py $(BESIDE)
+	$(call say,test the wheel)
+	ANYMPS_WHEEL_FOLDER=$(CURDIR)/dist ANYMPS_WHEEL_RELEASES="$(BESIDE)" $(VENV)/bin/python -m pytest tests/wheel $(WHEEL_TESTS)
 
 run: build/.installed ## train a classifier on device="mps" and show the summary
 	$(VENV)/bin/anymps run --versus "--device cpu" examples/train_classifier.py

@@ -8,12 +8,14 @@ add_custom_target(anymps_for_wheels)
 
 # Sets ANYMPS_TORCH_DIR, ANYMPS_TORCH_VERSION, ANYMPS_TORCH_COMMIT, ANYMPS_RELEASE (2.13), and ANYMPS_TORCH (torch2.13), by which its
 # targets are called.
+#
+# pip builds a package in an environment that hides the user's packages by these variables, and PyTorch is one of them.
 macro(anymps_find_torch package)
-  execute_process(COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/torch_facts.py ${package}
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=PYTHONPATH --unset=PYTHONNOUSERSITE ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/torch_facts.py ${package}
     OUTPUT_VARIABLE torch_facts ERROR_VARIABLE torch_error RESULT_VARIABLE torch_status)
   if(NOT torch_status EQUAL 0)
-    message(FATAL_ERROR "anymps builds against an installed PyTorch, and there is none: ${torch_error}"
-                        "Install torch into that environment and build with --no-build-isolation.")
+    string(STRIP "${torch_error}" torch_error)
+    message(FATAL_ERROR "anymps is built against an installed PyTorch, and ${torch_error}: pip install torch")
   endif()
   list(GET torch_facts 0 ANYMPS_TORCH_DIR)
   list(GET torch_facts 1 ANYMPS_TORCH_VERSION)

@@ -3,7 +3,8 @@
     python tools/torch_package.py build/torch 2.11 2.15     the newest patch release of each
     python tools/torch_package.py build/torch 2.15 --wheel torch-2.15.0-....whl
 
-pip fetches the wheel, half a gigabyte; nothing of it is installed or run. It lies in build/torch/2.15/torch then.
+pip fetches the wheel, half a gigabyte; nothing of it is installed or run. It lies in build/torch/2.15/torch then. Where
+tools/torch_environments.py has installed that release already, a link to it is enough.
 """
 
 import argparse
@@ -14,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+
+import torch_environments
 
 # Libraries that ours are linked with. Those for CUDA are the larger part of a wheel, and nothing here needs them.
 WANTED = (
@@ -52,6 +55,9 @@ def main() -> None:
     for release in options.releases:
         target = options.folder / release
         if target.exists():
+            continue
+        if options.wheel is None and (installed := torch_environments.made(release)) is not None:
+            target.symlink_to(installed)
             continue
         with tempfile.TemporaryDirectory(dir=options.folder) as temporary:
             wheel = options.wheel or download(release, pathlib.Path(temporary))

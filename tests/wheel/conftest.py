@@ -7,6 +7,8 @@ import environments
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tools"))
+import torch_environments  # noqa: E402
 
 
 def pytest_generate_tests(metafunc):
@@ -31,7 +33,7 @@ def installed(request, wheel, tmp_path_factory):
     """An environment with a release of PyTorch and the wheel."""
     release = request.param
     folder = tmp_path_factory.mktemp(f"torch{release}") / "environment"
-    environment = environments.Environment(folder, environments.with_torch(release), release)
+    environment = environments.Environment(folder, torch_environments.with_torch(release), release)
     environment.install(wheel)
     shutil.copytree(ROOT / "examples", environment.home / "examples")
     return environment

@@ -1,32 +1,11 @@
-"""Environments with a PyTorch and nothing of ours. Each takes some gigabytes, so that they are made once and kept."""
+"""Environments in which the wheel is tried."""
 
 from __future__ import annotations
 
-import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import time
-
-KEPT = pathlib.Path(os.environ.get("ANYMPS_TORCH_ENVIRONMENTS", pathlib.Path.home() / ".cache" / "anymps-environments"))
-# What the tests need beside torch: PyTorch's own for OpInfo, and what users have.
-BESIDE = ("numpy", "expecttest", "pytest", "pyyaml", "safetensors", "scipy")
-
-
-def with_torch(release: str) -> pathlib.Path:
-    """The folder of packages of an environment that has the newest torch of this release."""
-    python = f"py{sys.version_info.major}{sys.version_info.minor}"
-    folder = KEPT / f"torch{release}-{python}"
-    packages = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
-    if (folder / "ready").exists():
-        return packages
-    shutil.rmtree(folder, ignore_errors=True)
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    pip = [folder / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "install", "-q", "--no-cache-dir"]
-    subprocess.run([*pip, f"torch=={release}.*", *BESIDE], check=True)
-    (folder / "ready").touch()
-    return packages
 
 
 class Environment:
@@ -42,7 +21,7 @@ class Environment:
         # Links instead of a second installation.
         for package in packages.iterdir():
             link = self.packages / package.name
-            if not package.name.startswith("anymps") and not link.exists():
+            if "anymps" not in package.name and not link.exists():
                 link.symlink_to(package)
 
     def install(self, wheel: pathlib.Path) -> float:
