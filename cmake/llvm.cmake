@@ -21,6 +21,10 @@ add_library(anymps_llvm INTERFACE)
 target_include_directories(anymps_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(anymps_llvm INTERFACE ${llvm_archives})
 
+# What changes modules at random, for a fuzzer. It stands before what it needs.
+add_library(anymps_llvm_mutator INTERFACE)
+target_link_libraries(anymps_llvm_mutator INTERFACE LLVMFuzzMutate anymps_llvm)
+
 # By hand: Clang's own list of its archives asks for LLVM's shared library. Each stands before those that it needs.
 set(clang_archives "")
 foreach(name CodeGen Frontend Driver Parse Serialization Sema APINotes Analysis Edit ASTMatchers AST Support Lex Basic)
