@@ -21,9 +21,11 @@ add_library(anymps_llvm INTERFACE)
 target_include_directories(anymps_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(anymps_llvm INTERFACE ${llvm_archives})
 
-# What changes modules at random, for a fuzzer. It stands before what it needs.
-add_library(anymps_llvm_mutator INTERFACE)
-target_link_libraries(anymps_llvm_mutator INTERFACE LLVMFuzzMutate anymps_llvm)
+# For tests: what changes modules at random, what compares IR with patterns, and one target wherever they run. They stand
+# before what they need.
+add_library(anymps_llvm_for_tests INTERFACE)
+target_link_libraries(anymps_llvm_for_tests INTERFACE LLVMFuzzMutate LLVMFileCheck LLVMX86CodeGen LLVMX86Desc LLVMX86Info
+  anymps_llvm)
 
 # By hand: Clang's own list of its archives asks for LLVM's shared library. Each stands before those that it needs.
 set(clang_archives "")

@@ -56,9 +56,9 @@ void note(llvm::Module& module, const std::string& text) {
 }
 
 std::unique_ptr<llvm::TargetMachine> with_fused_multiply_add() {
-  llvm::InitializeAllTargetInfos();
-  llvm::InitializeAllTargets();
-  llvm::InitializeAllTargetMCs();
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
   constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
   std::string problem;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, problem);
