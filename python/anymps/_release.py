@@ -39,8 +39,11 @@ def folder() -> str:
 
 def problem() -> str | None:
     """Why there are no libraries for the PyTorch that is found, as a user would want to be told."""
-    if os.path.isdir(folder()):
-        return None
+    try:
+        if os.path.isdir(folder()):
+            return None
+    except metadata.PackageNotFoundError:
+        return "there is no torch in this environment"
     minors = known()
     if not minors:
         return "this installation has no libraries for any PyTorch; install anymps again"

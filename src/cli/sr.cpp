@@ -14,13 +14,31 @@
 namespace anymps::cli {
 namespace {
 
+struct Program {
+  std::filesystem::path path;
+  std::string problem;  // why there is none
+};
+
 // Where the wheel has put it: among the libraries for the PyTorch that this environment's Python finds.
-std::filesystem::path program() {
-  constexpr const char* kQuestion = "from anymps import _release; print(_release.folder())";
+Program program() {
+  if (const char* named = std::getenv("ANYMPS_SR_EXECUTABLE")) return {named, {}};
+  constexpr const char* kQuestion = R"python(
+try:
+    from anymps import _release
+except ImportError as error:
+    print(f"this environment's Python has no anymps ({error})", True)
+else:
+    problem = _release.problem()
+    print(problem or _release.folder(), bool(problem))
+)python";
   const lab::host::ChildResult answer =
       lab::host::run_child({{lab::host::find_python(), "-c", kQuestion}, {}}, lab::host::ChildOutput::kCapture);
-  const std::string folder = answer.output.substr(0, answer.output.find('\n'));
-  return folder.empty() ? std::filesystem::path() : std::filesystem::path(folder) / "anymps-sr";
+  const std::string line = answer.output.substr(0, answer.output.find('\n'));
+  const std::size_t space = line.rfind(' ');
+  if (answer.status() != 0 || space == std::string::npos) return {{}, "this environment's Python does not answer"};
+  const std::string said = line.substr(0, space);
+  if (line.substr(space + 1) == "True") return {{}, said};
+  return {std::filesystem::path(said) / "anymps-sr", {}};
 }
 
 }  // namespace
@@ -30,10 +48,9 @@ void add_sr(CLI::App& app) {
 }
 
 int run_sr(const std::vector<std::string>& words) {
-  const char* named = std::getenv("ANYMPS_SR_EXECUTABLE");
-  const std::filesystem::path path = named != nullptr ? std::filesystem::path(named) : program();
-  if (!std::filesystem::exists(path)) {
-    lab::base::log().error("anymps-sr is not in this environment; it comes with the wheel that was built with PyTorch");
+  const auto [path, problem] = program();
+  if (!problem.empty()) {
+    lab::base::log().error("super-resolution needs PyTorch's libraries: {}", problem);
     return options::kUsageError;
   }
   std::vector<std::string> all = {path.string()};

@@ -1,5 +1,6 @@
 """The built wheel, in a virtual environment of its own."""
 
+import os
 import shutil
 import subprocess
 
@@ -73,3 +74,34 @@ def test_the_engine_exports_its_entry_points_alone(wheel, environment):
     names = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
     symbols = {line.split()[-1] for line in names.splitlines()}
     assert symbols == {"anymps_metal_plugin", "anymps_metal_tool", "anymps_metal_sandbox"}
+
+
+def test_without_pytorch_the_command_says_so(wheel, environment, tmp_path):
+    environment.pip("install", "--no-deps", wheel)
+    for link in environment.packages.glob("torch*"):
+        link.unlink()
+    said = environment.run("anymps", "env").stdout
+    assert "not available: torch cannot be imported: ModuleNotFoundError: No module named 'torch'" in said
+    script = tmp_path / "script.py"
+    script.write_text("import torch\n")
+    finished = environment.run("anymps", "run", script, check=False)
+    assert finished.returncode == 1
+    assert "ModuleNotFoundError: No module named 'torch'" in finished.stderr
+    finished = environment.run("anymps", "sr", "info", script, check=False)
+    assert finished.returncode == 2
+    said = "anymps: super-resolution needs PyTorch's libraries: there is no torch in this environment"
+    assert finished.stderr.strip() == said
+
+
+def test_packages_that_cannot_be_written_to_do_no_harm(wheel, environment, tmp_path):
+    environment.pip("install", "--no-deps", wheel)
+    folder = environment.packages
+    read_only = f"mount --bind {folder} {folder} && mount -o remount,bind,ro {folder} && ! touch {folder}/x 2>/dev/null"
+    unshare = ["unshare", "--mount", "sh", "-c"]
+    if subprocess.run([*unshare, read_only], capture_output=True).returncode != 0:
+        pytest.skip("folders cannot be mounted here")
+    program = f"{read_only} && exec {environment.bin}/python -c '{TRAIN}'"
+    home = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    finished = subprocess.run([*unshare, program], capture_output=True, text=True, env=home)
+    assert finished.stdout.strip() == "mps:0"
+    assert finished.stderr == ""
