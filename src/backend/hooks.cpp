@@ -10,7 +10,7 @@
 #include "backend/runtime/event_time.h"
 #include "backend/runtime/generator.h"
 #include "backend/runtime/memory.h"
-#include "backend/torch_release.h"
+#include "backend/release/torch_release.h"
 #include "gpu/device.h"
 #include "gpu/event.h"
 #include "gpu/memory/unified_memory.h"

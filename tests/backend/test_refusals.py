@@ -9,22 +9,32 @@ import torch
 import torch.nn.functional as F
 
 ROOT = Path(__file__).resolve().parents[2]
-VERSION = torch.__version__.split("+")[0]
+RELEASE = ".".join(torch.__version__.split(".")[:2])
 PSEUDO_ARGUMENTS = {"promoted", "any"}
 
 
+def module():
+    """What makes the compiled table of the data file."""
+    spec = importlib.util.spec_from_file_location("refusal_table", ROOT / "cmake" / "refusal_table.py")
+    refusal_table = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(refusal_table)
+    return refusal_table
+
+
 def table():
-    """(operator, condition, exception, text) per line of the data file."""
-    lines = (ROOT / "data" / "refusals" / f"torch-{VERSION}.txt").read_text().splitlines()
+    """(operator, condition, exception, text) per line of the data file that is of this release."""
+    lines = (ROOT / "data" / "refusals.txt").read_text().splitlines()
     for line in lines:
         if line and not line.startswith("#"):
-            operators, when, exception, text = (field.strip() for field in line.split("|"))
+            operators, when, exception, text, *releases = (field.strip() for field in line.split("|"))
+            if releases and not module().is_of(releases[0], RELEASE):
+                continue
             for operator in operators.split(","):
                 yield operator.strip(), when, exception, text
 
 
 def covered():
-    lines = (ROOT / "data" / "coverage" / f"torch-{VERSION}.txt").read_text().splitlines()
+    lines = (ROOT / "data" / "coverage" / f"torch{RELEASE}.txt").read_text().splitlines()
     return {line.split()[1] for line in lines if line.startswith("MPS ")}
 
 
@@ -52,12 +62,9 @@ def test_every_row_names_an_argument_of_its_operator():
 
 
 def test_a_row_becomes_one_line_of_the_compiled_table(tmp_path):
-    spec = importlib.util.spec_from_file_location("refusal_table", ROOT / "cmake" / "refusal_table.py")
-    refusal_table = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(refusal_table)
     data = tmp_path / "rows.txt"
     data.write_text('# a comment\n\nb.out, a | self: not floating | TypeError | say "no" to {dtype}\n')
-    first, second = refusal_table.rows(str(data))
+    first, second = module().rows(str(data), "2.13")
     assert first.startswith('{"a", "*", Subject::kDtype, RefusalKind::kTypeError, "self", ')
     assert second.startswith('{"b", "out", ')
     assert "ScalarType::Bool" in first and "ScalarType::Float)" not in first
@@ -215,3 +222,21 @@ def test_determinism_alert(deterministic, call, name):
 )
 def test_no_alert_where_order_does_not_matter(deterministic, call):
     call(mps(3), INDEX.to("mps"), mps(3))
+
+
+KNOWN = {"2.9", "2.11", "2.12", "2.13", "2.14", "2.15"}
+
+
+@pytest.mark.parametrize(
+    ("releases", "kept"),
+    [
+        ("", KNOWN),
+        (" | 2.12-2.13", {"2.12", "2.13"}),
+        (" | 2.14-", {"2.14", "2.15"}),
+        (" | -2.11", {"2.9", "2.11"}),
+    ],
+)
+def test_a_row_is_of_the_releases_that_it_names(tmp_path, releases, kept):
+    data = tmp_path / "rows.txt"
+    data.write_text(f"b | self: bool | TypeError | no{releases}\n")
+    assert {release for release in KNOWN if module().rows(str(data), release)} == kept

@@ -36,7 +36,8 @@ def test_it_has_all_that_is_compiled(sources, tmp_path):
 
 
 def test_missing_packages_are_named_in_one_sentence(sources, tmp_path):
-    done = configure(sources, tmp_path, "-DCMAKE_IGNORE_PREFIX_PATH=/usr", "-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF")
+    hidden = "-DCMAKE_IGNORE_PATH=/usr;/usr/include"
+    done = configure(sources, tmp_path, hidden, "-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF")
     said = " ".join(done.stderr.split())
     assert done.returncode == 1
     assert "anymps is built with packages that are not here: apt-get install libcli11-dev libfmt-dev" in said

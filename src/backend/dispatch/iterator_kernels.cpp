@@ -1,7 +1,7 @@
 // PyTorch's helpers that launch a library's kernels over an iterator of tensors. A kernel's name says which form it is
 // of ("add_dense_scalar_float_float"), and each form takes its arguments in an order of its own: both as
 // c10/metal/indexing.h registers them, from PyTorch 2.13 on.
-#include "backend/torch_release.h"
+#include "backend/release/torch_release.h"
 #if ANYMPS_LIBRARIES_KNOW_THEIR_FUNCTIONS
 #include <ATen/TensorIterator.h>
 #include <ATen/native/mps/MetalShaderLibrary.h>

@@ -12,7 +12,7 @@
 
 #include "backend/dispatch/cpu_call.h"
 #include "backend/ops/registration.h"
-#include "backend/torch_release.h"
+#include "backend/release/torch_release.h"
 
 namespace anymps::backend::ops {
 namespace {

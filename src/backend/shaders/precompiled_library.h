@@ -4,7 +4,7 @@
 
 #include <ATen/native/mps/MetalShaderLibrary.h>
 
-#include "backend/torch_release.h"
+#include "backend/release/torch_release.h"
 
 #if !ANYMPS_LIBRARIES_KNOW_THEIR_FUNCTIONS
 #include <cstdint>
