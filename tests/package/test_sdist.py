@@ -1,20 +1,20 @@
 """The source distribution, and what its build says where something is missing."""
 
 import os
+import pathlib
 import subprocess
 import sys
 import tarfile
 
 import pytest
 
+ROOT = pathlib.Path(__file__).parents[2]
 MAKE = "import scikit_build_core.build as backend, sys; print(backend.build_sdist(sys.argv[1]))"
 
 
 @pytest.fixture(scope="session")
 def sources(tmp_path_factory):
     """It, unpacked."""
-    from conftest import ROOT
-
     folder = tmp_path_factory.mktemp("sdist")
     subprocess.run([sys.executable, "-c", MAKE, folder], cwd=ROOT, check=True, capture_output=True)
     with tarfile.open(next(folder.glob("anymps-*.tar.gz"))) as packed:
