@@ -50,4 +50,5 @@ def load_metallib(library: bytes | str | os.PathLike):
         with open(library, "rb") as file:
             library = file.read()
     validate_metallib(library)
-    return torch.mps.load_metallib(library)
+    # What torch.mps.load_metallib calls, which PyTorch has from 2.13 on.
+    return torch._C._mps_loadMetalllib(library)

@@ -84,11 +84,12 @@ def others():
 
 @pytest.mark.parametrize("ours_first", [True, False], ids=["after", "before"])
 @pytest.mark.parametrize("name", OTHERS)
-def test_another_package(installed, others, name, ours_first):
+def test_another_package(installed, others, tmp_path, name, ours_first):
     code = OURS + OTHERS[name] + OURS if ours_first else OTHERS[name] + OURS + OTHERS[name]
-    # The folder comes after the environment's own packages.
-    code = f"import sys; sys.path.append({str(others)!r})\n{code}{INTERRUPT}"
-    finished = installed.run("python", "-c", code, TF_CPP_MIN_LOG_LEVEL="2", JAX_PLATFORMS="cpu")
+    # In a file, as some read their own source. The folder comes after the environment's own packages.
+    program = tmp_path / "program.py"
+    program.write_text(f"import sys; sys.path.append({str(others)!r})\n{code}{INTERRUPT}")
+    finished = installed.run("python", program, TF_CPP_MIN_LOG_LEVEL="2", JAX_PLATFORMS="cpu")
     assert finished.stdout.split()[-1] == "interrupted"
     for word in ("registered more than once", "Option already exists", "Inconsistency detected"):
         assert word not in finished.stderr
