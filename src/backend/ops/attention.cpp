@@ -139,12 +139,12 @@ void register_attention(torch::Library& m) {
 #if ANYMPS_ATTENTION_GROUPS_QUERIES
   m.impl("_scaled_dot_product_attention_math_for_mps", attention);
 #else
-  m.impl("_scaled_dot_product_attention_math_for_mps",
-         [](const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-            const std::optional<at::Tensor>& mask, double dropout, bool causal,
-            const std::optional<at::Tensor>& dropout_mask, std::optional<double> scale) {
-           return attention(query, key, value, mask, dropout, causal, dropout_mask, scale, /*grouped=*/false);
-         });
+  m.impl(
+      "_scaled_dot_product_attention_math_for_mps",
+      [](const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::optional<at::Tensor>& mask,
+         double dropout, bool causal, const std::optional<at::Tensor>& dropout_mask, std::optional<double> scale) {
+        return attention(query, key, value, mask, dropout, causal, dropout_mask, scale, /*grouped=*/false);
+      });
 #endif
   m.impl("scaled_dot_product_attention", scaled_dot_product_attention);
   m.impl("_safe_softmax", safe_softmax);
