@@ -24,6 +24,8 @@ import torch
 THREADS = 8
 # Of resident memory between the first quarter, when everything has been used once, and the end.
 MOST_GROWTH = 1.10
+# What is kept of compiled kernels (docs/cache.md): a slow machine fills it in the second half.
+KEPT_KERNELS = 64 << 20
 SIGNALS_PER_SECOND = 20
 
 counts: collections.Counter = collections.Counter()
@@ -192,7 +194,7 @@ def main() -> int:
     if early and late:
         # What is filled comes and goes; the peaks are what grows.
         print(f"resident: at most {max(early) >> 20} MiB in the second quarter, {max(late) >> 20} MiB in the last")
-        if max(late) > MOST_GROWTH * max(early):
+        if max(late) > MOST_GROWTH * max(early) + KEPT_KERNELS:
             failures.append("the process kept growing")
     print("\n".join(failures[:20]) or "nothing was wrong")
     return 1 if failures else 0
