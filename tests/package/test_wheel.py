@@ -89,7 +89,7 @@ def test_without_pytorch_the_command_says_so(wheel, environment, tmp_path):
     assert "ModuleNotFoundError: No module named 'torch'" in finished.stderr
     finished = environment.run("anymps", "sr", "info", script, check=False)
     assert finished.returncode == 2
-    said = "anymps: super-resolution needs PyTorch's libraries: there is no torch in this environment"
+    said = "anymps: error: super-resolution needs PyTorch's libraries: there is no torch in this environment"
     assert finished.stderr.strip() == said
 
 
