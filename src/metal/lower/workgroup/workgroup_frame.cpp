@@ -2,6 +2,7 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include "metal/abi/cooperative_op.h"
 #include "metal/lower/support/counted_loop.h"
 
 namespace anymps::metal::lower::workgroup {
