@@ -39,7 +39,7 @@ export ANYMPS_MAKE_BEGAN := $(shell date +%s)
 endif
 say = @echo "== $(1) ($$(( $$(date +%s) - $(ANYMPS_MAKE_BEGAN) )) s so far)"
 
-.PHONY: help run test test-full test-clients build dev wheel wheels test-wheel cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz-all fuzz-metallib fuzz-source fuzz-bundle fuzz-superres fuzz-logbook fuzz-trace fuzz-lmdb fuzz-kernels fuzz-air fuzz-air-compiler faults kills stress clean
+.PHONY: help run test test-full test-clients build dev wheel wheels test-wheel test-wheels cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz-all fuzz-metallib fuzz-source fuzz-bundle fuzz-superres fuzz-logbook fuzz-trace fuzz-lmdb fuzz-kernels fuzz-air fuzz-air-compiler faults kills stress clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -126,11 +126,12 @@ MORE_RELEASES = $(filter-out $(INSTALLED_RELEASE),$(RELEASES))
 empty :=
 space := $(empty) $(empty)
 more_torches = $(subst $(space),;,$(MORE_RELEASES:%=$(CURDIR)/build/torch/%/torch))
-# Other versions of Python that this machine has, with their headers.
+# Other versions of Python that this machine has, with their headers. Of a shell that ends with 127, as it does where the
+# last of them is not there, make takes no output.
 PYTHONS ?= 3.10 3.11 3.12 3.13 3.14
 OWN_PYTHON = $(shell $(VENV)/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-FOUND_PYTHONS = $(shell for v in $(filter-out $(OWN_PYTHON),$(PYTHONS)); do for p in python$$v $(HOME)/.pyenv/versions/$$v.*/bin/python$$v; do \
-  $$p -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null && command -v $$p && break; done; done)
+FOUND_PYTHONS = $(shell for v in $(filter-out $(OWN_PYTHON),$(PYTHONS)); do for p in python$$v $$(pyenv root 2>/dev/null)/versions/$$v.*/bin/python$$v; do \
+  $$p -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null && command -v $$p && break; done; done; true)
 # $(1): interpreters beside the environment's own.
 define compile_for_wheels
 $(call say,headers of other releases of PyTorch)
@@ -158,6 +159,15 @@ test-wheel: wheel ## the wheel beside each of RELEASES, without compiler, LLVM o
 	$(VENV)/bin/python tools/torch_environments.py $(BESIDE)
 	$(call say,test the wheel)
 	ANYMPS_WHEEL_FOLDER=$(CURDIR)/dist ANYMPS_WHEEL_RELEASES="$(BESIDE)" $(VENV)/bin/python -m pytest tests/wheel $(WHEEL_TESTS)
+
+# The tests run by the other Python, in an environment that has pytest alone.
+test-wheels: wheels ## the wheel of each of PYTHONS that is here, beside the newest of RELEASES
+	for p in $(FOUND_PYTHONS); do \
+	  [ -x build/pythons/$$(basename $$p)/bin/pytest ] || { $$p -m venv build/pythons/$$(basename $$p) && \
+	    build/pythons/$$(basename $$p)/bin/python -m pip --disable-pip-version-check install -q pytest || exit 1; }; \
+	  ANYMPS_WHEEL_FOLDER=$(CURDIR)/dist ANYMPS_WHEEL_RELEASES=$(lastword $(RELEASES)) \
+	    build/pythons/$$(basename $$p)/bin/python -m pytest tests/wheel/test_releases.py || exit 1; \
+	done
 
 run: build/.installed ## train a classifier on device="mps" and show the summary
 	$(VENV)/bin/anymps run --versus "--device cpu" examples/train_classifier.py

@@ -5,6 +5,7 @@ import sys
 import sysconfig
 
 import pytest
+from virtual_environment import VirtualEnvironment
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -19,18 +20,11 @@ def wheel(tmp_path_factory):
     return next(folder.glob("anymps-*.whl"))
 
 
-class Environment:
-    """A virtual environment with PyTorch in it, and nothing of anymps but what a test installs."""
+class Environment(VirtualEnvironment):
+    """With the PyTorch of the Python that runs the tests."""
 
     def __init__(self, path: pathlib.Path) -> None:
-        self.bin = path / "bin"
-        subprocess.run([sys.executable, "-m", "venv", path], check=True)
-        self.packages = next(path.glob("lib/python3*/site-packages"))
-        # Links instead of a second installation of half a gigabyte.
-        for package in pathlib.Path(sysconfig.get_paths()["purelib"]).iterdir():
-            link = self.packages / package.name
-            if not package.name.startswith("anymps") and not link.exists():
-                link.symlink_to(package)
+        super().__init__(path, pathlib.Path(sysconfig.get_paths()["purelib"]))
 
     def files(self) -> list[str]:
         names = [path.name for folder in (self.bin, self.packages) for path in folder.iterdir()]
@@ -52,9 +46,7 @@ class Environment:
 
     def run(self, *command, check: bool = True) -> subprocess.CompletedProcess:
         environment = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")}
-        finished = subprocess.run(
-            [self.bin / command[0], *command[1:]], capture_output=True, text=True, env=environment, cwd=self.bin
-        )
+        finished = self.call(command, environment, self.bin)
         if check:
             assert finished.returncode == 0, finished.stderr
         return finished

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import pathlib
 import subprocess
-import sys
 import time
 
+from virtual_environment import VirtualEnvironment
 
-class Environment:
-    """A virtual environment with that PyTorch, in which a compiler, LLVM and the checkout are out of reach."""
+
+class Environment(VirtualEnvironment):
+    """With a release of PyTorch, where a compiler, LLVM and the checkout are out of reach."""
 
     def __init__(self, path: pathlib.Path, packages: pathlib.Path, release: str) -> None:
+        super().__init__(path, packages)
         self.release = release
-        self.bin = path / "bin"
         self.home = path / "home"
-        subprocess.run([sys.executable, "-m", "venv", path], check=True)
         self.home.mkdir()
-        self.packages = next(path.glob("lib/python3*/site-packages"))
-        # Links instead of a second installation.
-        for package in packages.iterdir():
-            link = self.packages / package.name
-            if "anymps" not in package.name and not link.exists():
-                link.symlink_to(package)
 
     def install(self, wheel: pathlib.Path) -> float:
         """In seconds."""
@@ -31,13 +25,8 @@ class Environment:
         return time.monotonic() - began
 
     def run(self, *command, check: bool = True, status: int = 0, **variables: str) -> subprocess.CompletedProcess:
-        finished = subprocess.run(
-            [self.bin / command[0], *command[1:]],
-            capture_output=True,
-            text=True,
-            env={"PATH": str(self.bin), "HOME": str(self.home), "LANG": "C.UTF-8", **variables},
-            cwd=self.home,
-        )
+        environment = {"PATH": str(self.bin), "HOME": str(self.home), "LANG": "C.UTF-8", **variables}
+        finished = self.call(command, environment, self.home)
         if check:
             assert finished.returncode == status, finished.stdout + finished.stderr
         return finished
