@@ -5,7 +5,7 @@ declare <64 x float> @air.simdgroup_matrix_8x8_init_filled.v64f32.f32(float)
 declare <64 x float> @air.simdgroup_matrix_8x8_multiply_accumulate.v64f32.v64f32.v64f32.v64f32(<64 x float>, <64 x float>, <64 x float>)
 
 ; CHECK-LABEL: define void @k(
-define void @k(ptr addrspace(1) %out) {
+define void @k(ptr addrspace(1) %out, i32 %index) {
 entry:
   ; CHECK: [[FILLED:%.*]] = call <2 x float> @air.simdgroup_matrix_8x8_init_filled
   %m = call <64 x float> @air.simdgroup_matrix_8x8_init_filled.v64f32.f32(float 2.0)
@@ -23,6 +23,19 @@ end:
   ; CHECK: extractelement <2 x float> [[NEXT]], {{i32|i64}} 1
   %x = extractelement <64 x float> %next, i64 1
   store float %x, ptr addrspace(1) %out
+  ; A thread's loop over the two that it owns.
+  ; CHECK: [[IS_0:%.*]] = icmp eq i32 %index, 0
+  ; CHECK: select i1 [[IS_0]], float 3.0
+  ; CHECK: [[IS_1:%.*]] = icmp eq i32 %index, 1
+  ; CHECK: select i1 [[IS_1]], float 3.0
+  %with = insertelement <64 x float> %next, float 3.0, i32 %index
+  ; CHECK: [[BITS:%.*]] = bitcast <2 x float> {{.*}} to <2 x i32>
+  %bits = bitcast <64 x float> %with to <64 x i32>
+  ; CHECK: [[FIRST:%.*]] = extractelement <2 x i32> [[BITS]], {{i32|i64}} 0
+  ; CHECK: [[SECOND:%.*]] = extractelement <2 x i32> [[BITS]], {{i32|i64}} 1
+  ; CHECK: select i1 {{.*}}, i32 [[FIRST]], i32 [[SECOND]]
+  %y = extractelement <64 x i32> %bits, i32 %index
+  store i32 %y, ptr addrspace(1) %out
   ret void
 }
-; CHECK-NOT: call <64 x float>
+; CHECK-NOT: <64 x

@@ -22,7 +22,7 @@ class IntegerWriter {
     if (name == "min3") return least(least(a[0], a[1]), a[2]);
     if (name == "max3") return greatest(greatest(a[0], a[1]), a[2]);
     if (name == "median3") return greatest(least(a[0], a[1]), least(greatest(a[0], a[1]), a[2]));
-    if (name == "abs") return b_.CreateIntrinsic(llvm::Intrinsic::abs, {d_.result}, {a[0], b_.getFalse()});
+    if (name == "abs") return absolute(a[0]);
     if (name == "abs_diff") return b_.CreateSub(greatest(a[0], a[1]), least(a[0], a[1]));
     if (name == "add_sat") return either(llvm::Intrinsic::sadd_sat, llvm::Intrinsic::uadd_sat, a[0], a[1]);
     if (name == "sub_sat") return either(llvm::Intrinsic::ssub_sat, llvm::Intrinsic::usub_sat, a[0], a[1]);
@@ -38,6 +38,10 @@ class IntegerWriter {
  private:
   llvm::Value* either(ID of_signed, ID of_unsigned, llvm::Value* x, llvm::Value* y) {
     return b_.CreateBinaryIntrinsic(signed_ ? of_signed : of_unsigned, x, y);
+  }
+  // Apple's compiler declares it of unsigned integers, too.
+  llvm::Value* absolute(llvm::Value* x) {
+    return signed_ ? b_.CreateIntrinsic(llvm::Intrinsic::abs, {d_.result}, {x, b_.getFalse()}) : x;
   }
   llvm::Value* least(llvm::Value* x, llvm::Value* y) {
     return either(llvm::Intrinsic::smin, llvm::Intrinsic::umin, x, y);

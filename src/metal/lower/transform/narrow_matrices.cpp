@@ -6,6 +6,7 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace anymps::metal::lower::transform {
 namespace {
@@ -86,6 +87,30 @@ class Narrower {
     return index < kOwned ? b.CreateExtractElement(get(vector), index) : llvm::PoisonValue::get(type);
   }
 
+  // Of a loop over what a thread owns, the index is a variable: one of the two, since no thread owns others.
+  llvm::Value* element(llvm::IRBuilder<>& b, llvm::Value* vector, llvm::Value* index, llvm::Type* type) {
+    if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(index)) {
+      return element(b, vector, static_cast<unsigned>(constant->getZExtValue()), type);
+    }
+    if (!is_matrix(vector->getType())) return b.CreateExtractElement(vector, index);
+    llvm::Value* owned = get(vector);
+    llvm::Value* first = b.CreateExtractElement(owned, std::uint64_t{0});
+    llvm::Value* second = b.CreateExtractElement(owned, std::uint64_t{1});
+    return b.CreateSelect(b.CreateIsNull(index), first, second);
+  }
+
+  llvm::Value* with_element(llvm::IRBuilder<>& b, llvm::Value* vector, llvm::Value* element, llvm::Value* index) {
+    llvm::Value* owned = get(vector);
+    if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(index)) {
+      return constant->getZExtValue() < kOwned ? b.CreateInsertElement(owned, element, index) : owned;
+    }
+    for (std::uint64_t i = 0; i < kOwned; ++i) {
+      llvm::Value* here = b.CreateICmpEQ(index, llvm::ConstantInt::get(index->getType(), i));
+      owned = b.CreateInsertElement(owned, b.CreateSelect(here, element, b.CreateExtractElement(owned, i)), i);
+    }
+    return owned;
+  }
+
   llvm::Value* shuffle(llvm::IRBuilder<>& b, llvm::ShuffleVectorInst& from) {
     llvm::Type* type = narrowed(from.getType());
     llvm::Type* scalar = type->getScalarType();
@@ -126,14 +151,12 @@ class Narrower {
     if (auto* from = llvm::dyn_cast<llvm::ShuffleVectorInst>(&instruction)) {
       result = shuffle(b, *from);
     } else if (auto* extract = llvm::dyn_cast<llvm::ExtractElementInst>(&instruction)) {
-      auto* index = llvm::dyn_cast<llvm::ConstantInt>(extract->getIndexOperand());
-      if (index == nullptr) return fail("a matrix element at an index that is not constant");
-      result = element(b, extract->getVectorOperand(), static_cast<unsigned>(index->getZExtValue()), type);
+      result = element(b, extract->getVectorOperand(), extract->getIndexOperand(), type);
     } else if (auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(&instruction)) {
-      auto* index = llvm::dyn_cast<llvm::ConstantInt>(insert->getOperand(2));
-      if (index == nullptr) return fail("a matrix element at an index that is not constant");
-      llvm::Value* before = get(insert->getOperand(0));
-      result = index->getZExtValue() < kOwned ? b.CreateInsertElement(before, insert->getOperand(1), index) : before;
+      result = with_element(b, insert->getOperand(0), insert->getOperand(1), insert->getOperand(2));
+    } else if (auto* cast = llvm::dyn_cast<llvm::BitCastInst>(&instruction);
+               cast != nullptr && is_matrix(cast->getSrcTy()) && is_matrix(cast->getDestTy())) {
+      result = b.CreateBitCast(get(cast->getOperand(0)), type);
     } else if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
       result = b.CreateAlignedLoad(type, load->getPointerOperand(), std::min(load->getAlign(), llvm::Align(8)));
     } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
