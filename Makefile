@@ -176,8 +176,13 @@ run: build/.installed ## train a classifier on device="mps" and show the summary
 # it cannot, those tests are skipped and say so. Where ANYMPS_PYTORCH_SOURCE names a checkout of PyTorch, the same kernels
 # are compiled from source too.
 GENUINE := $(CURDIR)/build/genuine
+# Later releases, each in a folder of its own.
+GENUINE_LATER := 2.14.1 2.15.0
+minor = $(basename $(1))
 build/genuine/.ready: tools/genuine_kernels.py $(VENV)/.ready
-	-$(VENV)/bin/python tools/genuine_kernels.py $(GENUINE) && touch $@
+	-$(VENV)/bin/python tools/genuine_kernels.py $(GENUINE) \
+	  $(foreach release,$(GENUINE_LATER),&& $(VENV)/bin/python tools/genuine_kernels.py $(GENUINE)/$(call minor,$(release)) --torch $(release)) \
+	  && touch $@
 with_genuine = ANYMPS_GENUINE_KERNELS="$$(ls $(GENUINE)/*.metallib >/dev/null 2>&1 && echo $(GENUINE))"
 
 # SANITIZE=address,undefined: the C++ tests with these, in a build of their own.
@@ -221,6 +226,12 @@ test-full: test build/registry/.ready ## the above, every genuine kernel, PyTorc
 	if [ -n "$$ANYMPS_PYTORCH_SOURCE" ]; then $(VENV)/bin/python tests/genuine/run.py --source "$$ANYMPS_PYTORCH_SOURCE" \
 	  --jobs $(JOBS) --against tests/genuine/outcomes-2.13.tsv --sameness tests/genuine/from-source-2.13.tsv; fi
 	$(VENV)/bin/python tests/genuine/validate.py $(GENUINE)/torch-2.13.0-0.metallib --each 10
+	for release in 2.14 2.15; do \
+	  $(VENV)/bin/python tests/genuine/verify_all.py $(GENUINE)/$$release --form 0 \
+	    --table tests/genuine/verified-$$release.tsv || exit 1; \
+	  $(VENV)/bin/python tests/genuine/run.py $(GENUINE)/$$release/torch-$$release.*-0.metallib --jobs $(JOBS) \
+	    --known $(GENUINE)/torch-2.13.0-0.metallib $$([ $$release = 2.15 ] && ls $(GENUINE)/2.14/torch-2.14.*-0.metallib) \
+	    --table tests/genuine/outcomes-$$release.tsv || exit 1; done
 	$(VENV)/bin/python tests/genuine/document.py > docs/genuine.md
 	ANYMPS_TEST_MPS=$(TEST_MPS) ANYMPS_TEST_PROFILER=$(TEST_PROFILER) ANYMPS_TEST_INDUCTOR=$(TEST_INDUCTOR) \
 	  $(VENV)/bin/python -m pytest tests/conformance

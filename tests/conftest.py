@@ -54,6 +54,20 @@ def genuine_libraries() -> list[pathlib.Path]:
 
 
 @pytest.fixture(scope="session")
+def genuine_library_of(genuine_libraries):
+    """The first library of a release, by the release; those after 2.13 lie in folders beside it."""
+
+    def of(release: str) -> pathlib.Path:
+        folder = genuine_libraries[0].parent
+        found = sorted((folder if release == "2.13" else folder / release).glob(f"torch-{release}.*-0.metallib"))
+        if not found:
+            pytest.skip(f"there is no library of PyTorch {release}; `make test` brings it")
+        return found[0]
+
+    return of
+
+
+@pytest.fixture(scope="session")
 def anymps() -> str:
     """The executable: $ANYMPS_EXECUTABLE, else the one of the environment that runs the tests."""
     chosen = os.environ.get("ANYMPS_EXECUTABLE") or str(pathlib.Path(sys.executable).parent / "anymps")

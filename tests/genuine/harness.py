@@ -11,6 +11,10 @@ A module of families/ declares checkers:
 
 `kernel` is what torch.mps.load_metallib(...) gives for the name, launched with the arguments, threads and group size of
 PyTorch's host code. What a checker draws at random comes from torch's generator, which is seeded by the kernel's name.
+
+Where two releases of PyTorch launch a kernel of one name differently, its checkers say which releases they are for:
+`@checks(pattern, since="2.14")`, `@checks(pattern, before="2.14")`. Where the difference is small, a checker asks
+`is_since("2.14")`.
 """
 
 import dataclasses
@@ -40,14 +44,52 @@ class Check:
 
 
 Checker = Callable[[object, re.Match], Iterator[Check]]
-_CHECKERS: list[tuple[re.Pattern, Checker]] = []
+Release = tuple[int, int]
+DEFAULT_RELEASE = "2.13"
+NEVER: Release = (99, 0)
 
 
-def checks(pattern: str) -> Callable[[Checker], Checker]:
-    """Declares that the function checks every kernel whose whole name matches."""
+def release_of(text: str) -> Release:
+    """Of "2.14" or "2.14.1"."""
+    major, minor = text.split(".")[:2]
+    return int(major), int(minor)
+
+
+@dataclasses.dataclass(frozen=True)
+class Declared:
+    pattern: re.Pattern
+    since: Release
+    before: Release
+    checker: Checker
+
+
+_CHECKERS: list[Declared] = []
+_release = release_of(DEFAULT_RELEASE)
+_library: pathlib.Path | None = None
+
+
+def set_release(text: str, library: pathlib.Path | None = None) -> None:
+    """Whose kernels are checked from now on, and in which file they are."""
+    global _release, _library
+    _release, _library = release_of(text), library
+
+
+def library() -> pathlib.Path:
+    if _library is None:
+        raise RuntimeError("the kernels are in no file")
+    return _library
+
+
+def is_since(text: str) -> bool:
+    return _release >= release_of(text)
+
+
+def checks(pattern: str, *, since: str = "0.0", before: str | None = None) -> Callable[[Checker], Checker]:
+    """Declares that the function checks every kernel of these releases whose whole name matches."""
+    last = release_of(before) if before else NEVER
 
     def declare(checker: Checker) -> Checker:
-        _CHECKERS.append((re.compile(pattern), checker))
+        _CHECKERS.append(Declared(re.compile(pattern), release_of(since), last, checker))
         return checker
 
     return declare
@@ -59,7 +101,11 @@ def load_families() -> None:
 
 
 def checker_of(name: str) -> tuple[Checker, re.Match] | None:
-    found = [(checker, match) for pattern, checker in _CHECKERS if (match := pattern.fullmatch(name))]
+    found = [
+        (each.checker, match)
+        for each in _CHECKERS
+        if each.since <= _release < each.before and (match := each.pattern.fullmatch(name))
+    ]
     if len(found) > 1:
         raise RuntimeError(f"{name} has {len(found)} checkers: {[checker.__qualname__ for checker, _ in found]}")
     return found[0] if found else None
@@ -79,6 +125,8 @@ def compare(check: Check) -> tuple[float, str]:
     got, expected = check.got.cpu(), check.expected.cpu()
     if got.shape != expected.shape or got.dtype != expected.dtype:
         return float("inf"), f"{got.dtype} {tuple(got.shape)} for {expected.dtype} {tuple(expected.shape)}"
+    if got.dtype == torch.float8_e4m3fn:  # of which torch has no arithmetic
+        got, expected = got.float(), expected.float()
     size = expected.double().abs() if not got.is_complex() else expected.to(torch.complex128).abs().unsqueeze(-1)
     if got.is_complex():
         got, expected = torch.view_as_real(got.resolve_conj()), torch.view_as_real(expected.resolve_conj())
@@ -106,6 +154,7 @@ def bits_of(values: torch.Tensor) -> bytes:
     """With one NaN for all: its sign depends on the order in which a compiler takes operands."""
     values = values.detach().cpu().contiguous().flatten()
     numbers = torch.view_as_real(values) if values.is_complex() else values
+    numbers = numbers.float() if numbers.dtype == torch.float8_e4m3fn else numbers
     if numbers.is_floating_point():
         numbers = torch.where(numbers.isnan(), torch.full_like(numbers, float("nan")), numbers)
     return numbers.contiguous().flatten().view(torch.uint8).numpy().tobytes()

@@ -17,6 +17,7 @@ DTYPES = {
     "ushort": torch.uint16,
     "uint": torch.uint32,
     "ulong": torch.uint64,
+    "float8_e4m3fn": torch.float8_e4m3fn,
 }
 HARD = (
     float("nan"),

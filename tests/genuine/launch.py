@@ -40,5 +40,6 @@ def widest(x: torch.Tensor) -> torch.Tensor:
 
 
 def as_words(x: torch.Tensor) -> torch.Tensor:
-    """Of complex halves the words: torch on the CPU can move those."""
-    return x.cpu().view(torch.int32) if x.dtype == torch.complex32 else x.cpu()
+    """Of complex halves and of floats of 8 bits the words: torch on the CPU can move those."""
+    words = {torch.complex32: torch.int32, torch.float8_e4m3fn: torch.uint8}
+    return x.cpu().view(words[x.dtype]) if x.dtype in words else x.cpu()

@@ -3,18 +3,20 @@
 import re
 
 _TYPE = (
-    "float2|half2|float16|float32|float|half|bfloat16|bfloat|int|long|short|char|uchar|bool|ushort|uint|ulong|void"
-    "|u?int(?:32|64)_t"
+    "float2|float3|half2|float16|float32|float8_e4m3fn|float|half|bfloat16|bfloat|int|long|short|char|uchar|bool"
+    "|ushort|uint|ulong|void|u?int(?:32|64)_t"
 )
 _ELEMENTWISE = re.compile(
-    rf"(?P<operator>\w+?)_(?P<form>(?:dense|strided)(?:_scalar(?:_lhs)?|_broadcast(?:_rhs)?|_[23]d)?"
-    rf"(?:_castout|_cast)?(?:_ilp4?)?|scalar_weight)(?:_(?:{_TYPE}))+(?:_[A-Z]\w+Params_(?:{_TYPE}))?"
+    rf"(?P<operator>\w+?)_(?P<form>(?:dense|strided|inner_contiguous)(?:_scalar(?:_lhs)?|_broadcast(?:_rhs)?|_[23]d)?"
+    rf"(?:_castout|_cast)?(?:_ilp4?)?|scalar_weight)(?:_(?:{_TYPE}))+(?:_[A-Z]\w+Params(?:_(?:{_TYPE}))?)?"
 )
 # These have dense and strided forms too, and yet one output depends on several inputs or on an index.
-_NOT_ELEMENTWISE = re.compile(r"\w+_reduction|cross|gather|index_\w+|scatter_\w+|embedding\w*|cum\w+")
+_NOT_ELEMENTWISE = re.compile(
+    r"\w+_reduction(?:_\w+)?|cross|gather|index_\w+|scatter_\w+|embedding\w*|cum\w+|constant_pad_nd"
+)
 # Widths, tiles and threads per group are words of their own or follow a few letters; the 1 of "2pass_1" is a step.
 _TYPE_OR_SIZE = re.compile(
-    rf"_(?:{_TYPE}|(?<!2pass_)\d+(?:bit)?|(?:tptg|tg|bq|bk|bd|wm|wn|hm|dc|mb|i|u)\d+)(?=_|$)|(?<=_mask)(?:{_TYPE})_?$"
+    rf"_(?:{_TYPE}|(?<!2pass_)\d+(?:bit)?|(?:tptg|tg|bq|bk|bd|bm|wm|wn|hm|dc|mb|i|u)\d+)(?=_|$)|(?<=_mask)(?:{_TYPE})_?$"
 )
 
 

@@ -39,7 +39,7 @@ def draw(operator: Operator, position: int, dtype: torch.dtype, count: int) -> t
 
 def divisible(operator: Operator, position: int, values: torch.Tensor) -> torch.Tensor:
     """Without the divisors by which a division of integers may not be defined."""
-    if not operator.divides or position != 1 or not is_integer(values.dtype):
+    if not operator.divides or position != operator.divisor or not is_integer(values.dtype):
         return values
     return torch.where((values == 0) | (values == -1), torch.ones_like(values), values)
 

@@ -2,29 +2,38 @@
 
 `worst` and `digest` belong to the kind of machine that the header names, the verdict does not: torch.randn, which makes
 inputs, gives other bits on other vector units, and so do some of the C library's functions.
+
+A release of PyTorch has a table of its own, outcomes-RELEASE.tsv. Of a kernel whose bitcode is that of an earlier
+release's, which was checked there, it says "as RELEASE".
 """
 
 import collections
 import dataclasses
 import pathlib
 import platform
+import re
 
 from names import elementwise, family_of
 
 HEADER = "kernel\tfamily\tverdict\tchecks\tworst\tdigest on "
 SAMENESS_HEADER = "kernel\tfamily\toutcome"
 GOOD = ("equal", "close")
+AS = "as "
 SAMENESS = ("same", "differs", "not compiled")
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
     kernel: str
-    verdict: str  # the harness's, or "refused", "error" (of the checker), "crash", "hang", "memory"
+    verdict: str  # the harness's, or "refused", "error" (of the checker), "crash", "hang", "memory", "as RELEASE"
     checks: int = 0
     worst: float = 0.0
     digest: str = ""
     detail: str = ""  # not in the table: it carries numbers that vary
+
+
+def is_good(row: Row) -> bool:
+    return row.verdict in GOOD or row.verdict.startswith(AS)
 
 
 def write(path: pathlib.Path, rows: list[Row]) -> None:
@@ -42,9 +51,25 @@ def lines_of(path: pathlib.Path) -> list[str]:
     return lines
 
 
-def read(path: pathlib.Path) -> dict[str, Row]:
+def release_of(library: pathlib.Path | None) -> str | None:
+    """What a library's name says: torch-RELEASE-N.metallib."""
+    named = re.fullmatch(r"torch-(\d+\.\d+)(\.\d+)?-\d+\.metallib", library.name) if library else None
+    return named[1] if named else None
+
+
+def table_of(release: str, beside: pathlib.Path = pathlib.Path(__file__)) -> pathlib.Path:
+    return beside.with_name(f"outcomes-{release}.tsv")
+
+
+def read(path: pathlib.Path, resolved: bool = True) -> dict[str, Row]:
+    """The table; if it is resolved, what it calls the same as in an earlier release has the earlier table's row."""
     cells = (line.split("\t") for line in lines_of(path)[1:])
-    return {kernel: Row(kernel, verdict, int(n), float(w), digest) for kernel, _, verdict, n, w, digest in cells}
+    rows = {kernel: Row(kernel, verdict, int(n), float(w), digest) for kernel, _, verdict, n, w, digest in cells}
+    if not resolved:
+        return rows
+    releases = {row.verdict.removeprefix(AS) for row in rows.values() if row.verdict.startswith(AS)}
+    earlier = {AS + release: read(table_of(release, path)) for release in releases}
+    return {name: earlier[row.verdict][name] if row.verdict in earlier else row for name, row in rows.items()}
 
 
 def machine_of(path: pathlib.Path) -> str:
@@ -57,13 +82,14 @@ def worse(before: dict[str, Row], rows: list[Row]) -> list[str]:
     return [
         f"{row.kernel}: {before[row.kernel].verdict} -> {row.verdict} ({row.detail})"
         for row in rows
-        if row.kernel in before and before[row.kernel].verdict in GOOD and row.verdict not in GOOD
+        if row.kernel in before and before[row.kernel].verdict in GOOD and not is_good(row)
     ]
 
 
 def other_outputs(before: dict[str, Row], rows: list[Row]) -> list[str]:
     """Kernels that gave other bits than in the earlier run."""
-    return [row.kernel for row in rows if row.kernel in before and row.digest != before[row.kernel].digest]
+    ran = [row for row in rows if not row.verdict.startswith(AS)]
+    return [row.kernel for row in ran if row.kernel in before and row.digest != before[row.kernel].digest]
 
 
 def sameness(before: dict[str, Row], rows: list[Row]) -> dict[str, str]:
@@ -88,7 +114,7 @@ def read_sameness(path: pathlib.Path) -> dict[str, str]:
 def bad_by_family(rows: list[Row]) -> list[str]:
     groups = collections.defaultdict(list)
     for row in rows:
-        if row.verdict not in GOOD:
+        if not is_good(row):
             groups[family_of(row.kernel), row.verdict].append(row)
     return [
         f"{family}: {len(members)} x {verdict}, such as {members[0].kernel}: {members[0].detail}"

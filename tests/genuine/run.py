@@ -4,7 +4,10 @@
     python tests/genuine/run.py FILE.metallib --only 'add_.*'        kernels whose whole name matches
     python tests/genuine/run.py FILE.metallib --sample 1/40 --jobs 2 --table now.tsv
     python tests/genuine/run.py FILE.metallib --engine coroutines --against now.tsv
+    python tests/genuine/run.py torch-2.14.1-0.metallib --known torch-2.13.0-0.metallib --table outcomes-2.14.tsv
     python tests/genuine/run.py --source TREE --against now.tsv --sameness same.tsv
+
+They are launched as the release of PyTorch does that the library's name says, torch-RELEASE-N.metallib, or --release.
 
 With --source the kernels are compiled by our frontend from the .metal files of TREE, a checkout of PyTorch. Against a
 table of Apple's kernels on the same machine, the same outputs are the same bits of every output on every input.
@@ -34,9 +37,10 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "conformance"))
+sys.path[:0] = [str(HERE.parent / "conformance"), str(HERE.parents[1] / "tools")]
 
-import results  # noqa: E402 - the shepherd lives next door
+import genuine_kernels  # noqa: E402 - these live next door
+import results  # noqa: E402
 import shepherd  # noqa: E402
 
 BATCH = 500  # kernels per process: their code stays loaded
@@ -82,11 +86,37 @@ def run(worker: list[str], kernels: list[str], jobs: int, limit_s: float, env: d
     return rows
 
 
+def known_rows(library: Path, earlier: Path) -> list[results.Row]:
+    """Of the kernels that are the same bits as an earlier release's, those that its table calls good."""
+    release = results.release_of(earlier)
+    if release is None:
+        raise SystemExit(f"{earlier} does not say of which release it is: torch-RELEASE-N.metallib")
+    now, before = (genuine_kernels.functions(path.read_bytes()) for path in (library, earlier))
+    checked = results.read(results.table_of(release), resolved=False)
+    return [
+        results.Row(name, results.AS + release)
+        for name, function in now.items()
+        if name in before
+        and before[name].bitcode == function.bitcode
+        and name in checked
+        and checked[name].verdict in results.GOOD
+    ]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     library = parser.add_mutually_exclusive_group(required=True)
     library.add_argument("library", type=Path, nargs="?", metavar="FILE.metallib")
     library.add_argument("--source", type=Path, metavar="TREE", help="compile the kernels from PyTorch's sources")
+    parser.add_argument("--release", metavar="M.N", help="whose host code launches the kernels (default: 2.13's)")
+    parser.add_argument(
+        "--known",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE.metallib",
+        help="libraries of earlier releases: a kernel of the same bits as one that was checked there is not run again",
+    )
     parser.add_argument("--only", metavar="REGEX", help="kernels whose whole name matches")
     parser.add_argument("--sample", type=shepherd.slice_of, metavar="K/N", help="every Nth of them, from the Kth on")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time (default: 1)")
@@ -116,15 +146,23 @@ def main() -> int:
     if options.engine:
         env["ANYMPS_METAL_ENGINE"] = options.engine
     worker = [sys.executable, str(options.worker), str(options.source or options.library)]
+    if release := options.release or results.release_of(options.library):
+        worker += ["--release", release]
 
     listed = list_kernels(worker, env)
     covered = [name for name, is_covered in listed if is_covered]
+    known = {}
+    for earlier in reversed(options.known):  # the first has the last word
+        known |= {row.kernel: row for row in known_rows(options.library, earlier)}
     chosen = [name for name in covered if not options.only or re.fullmatch(options.only, name)]
+    chosen = [name for name in chosen if name not in known]
     if options.sample:
         chosen = chosen[options.sample]
     if not chosen:
         raise SystemExit("no covered kernel matches")
     rows = run(worker, chosen, options.jobs, options.limit_s, env)
+    if not options.only and not options.sample:
+        rows += known.values()
 
     for line in results.bad_by_family(rows):
         print(line)

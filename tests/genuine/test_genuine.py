@@ -12,16 +12,17 @@ import slices
 import torch
 
 HERE = Path(__file__).resolve().parent
-OUTCOMES = HERE / "outcomes-2.13.tsv"
 FROM_SOURCE = HERE / "from-source-2.13.tsv"
 BUDGET_S = 15 * 60  # about one minute; a hung kernel costs one more
 
 sys.path.insert(0, str(HERE))
 
-import document  # noqa: E402 - found by the line above
+import changes  # noqa: E402 - found by the line above
+import document  # noqa: E402
 import harness  # noqa: E402
 import names  # noqa: E402
 import results  # noqa: E402
+import run as runner  # noqa: E402
 
 
 def run(*arguments) -> subprocess.CompletedProcess:
@@ -29,10 +30,14 @@ def run(*arguments) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, timeout=BUDGET_S, check=False)
 
 
-def test_no_kernel_of_the_slice_is_worse_than_the_table_says(tmp_path, genuine_libraries):
-    done = run(genuine_libraries[0], "--sample", slices.chosen("1/40"), "--table", tmp_path / "now.tsv")
+# Of the later releases what is not the same as in 2.13.
+@pytest.mark.parametrize(("release", "usual"), [("2.13", "1/40"), ("2.14", "1/200"), ("2.15", "1/300")])
+def test_no_kernel_of_the_slice_is_worse_than_the_table_says(tmp_path, genuine_library_of, release, usual):
+    known = [] if release == "2.13" else ["--known", genuine_library_of("2.13")]
+    share = slices.chosen(usual)
+    done = run(genuine_library_of(release), "--sample", share, "--table", tmp_path / "now.tsv", *known)
     assert done.returncode == 0, done.stderr[-3000:]
-    before, now = results.read(OUTCOMES), results.read(tmp_path / "now.tsv")
+    before, now = results.read(results.table_of(release)), results.read(tmp_path / "now.tsv")
     assert results.worse(before, list(now.values())) == [], done.stdout[-6000:]
     unknown = [row.kernel for row in now.values() if row.kernel not in before and row.verdict not in results.GOOD]
     assert unknown == [], done.stdout[-6000:]
@@ -49,6 +54,47 @@ def test_kernels_from_source_give_the_bits_of_apples(tmp_path, genuine_libraries
     done = run("--source", tree, *only, "--against", apples)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
     assert f"{len(same)} kernels are in apples.tsv too" in done.stdout, done.stdout[-6000:] + done.stderr[-3000:]
+
+
+def test_what_has_the_bits_of_an_earlier_release_is_known(metal, tmp_path):
+    code, other = metal.bitcode(), metal.bitcode(position="air.thread_position_in_threadgroup")
+    same, changed, new = "abs_dense_castout_bfloat", "abs_dense_castout_char", "not_in_any_table"
+    earlier, library = tmp_path / "torch-2.13.0-0.metallib", tmp_path / "torch-2.14.1-0.metallib"
+    earlier.write_bytes(metal.container({same: code, changed: other, new: code}))
+    library.write_bytes(metal.container({same: code, changed: code, new: code}))
+    assert runner.known_rows(library, earlier) == [results.Row(same, "as 2.13")]
+    with pytest.raises(SystemExit, match="does not say of which release it is"):
+        runner.known_rows(library, library.rename(tmp_path / "some.metallib"))
+
+
+def test_what_is_as_in_an_earlier_release_has_its_row(tmp_path):
+    before, now = results.Row("a", "close", 2, 0.5, "d1"), results.Row("b", "equal", 1, 0.0, "d2")
+    results.write(tmp_path / "outcomes-2.13.tsv", [before])
+    results.write(tmp_path / "outcomes-2.14.tsv", [results.Row("a", "as 2.13"), now])
+    table = tmp_path / "outcomes-2.14.tsv"
+    assert results.read(table) == {"a": before, "b": now}
+    assert results.read(table, resolved=False)["a"].verdict == "as 2.13"
+    assert results.worse(results.read(table), [results.Row("a", "as 2.13"), now]) == []
+    assert results.worse(results.read(table), [results.Row("a", "differs")]) == ["a: close -> differs ()"]
+
+
+def test_a_checker_is_for_the_releases_that_it_names(monkeypatch):
+    monkeypatch.setattr(harness, "_CHECKERS", [])
+    older = harness.checks("k_.*", before="2.14")(lambda kernel, match: iter(()))
+    newer = harness.checks("k_.*", since="2.14")(lambda kernel, match: iter(()))
+    chosen = {}
+    for release in ("2.13", "2.14", "2.15.0"):
+        harness.set_release(release)
+        chosen[release] = harness.checker_of("k_float")[0]
+    harness.set_release(harness.DEFAULT_RELEASE)
+    assert chosen == {"2.13": older, "2.14": newer, "2.15.0": newer}
+
+
+def test_changes_between_releases():
+    found = changes.changes({"a": b"1", "b": b"1", "c": b"1"}, {"a": b"1", "b": b"2", "d": b"1"})
+    assert (found.new, found.gone, found.same, found.changed) == (["d"], ["c"], ["a"], ["b"])
+    lines = changes.other_signatures({"add_float": ("buffer 0",)}, {"add_float": ("buffer 0", "buffer 1")})
+    assert lines == ["other signature: add, 1, such as add_float", "    now buffer 1"]
 
 
 def test_the_document_lists_what_the_table_has():
@@ -106,6 +152,12 @@ def test_all_nans_are_the_same_to_the_digest():
         ("sdpa_vector_2pass_1_half_64_64_masknone_causal", "sdpa_vector_2pass_1_masknone_causal", False),
         ("prefill_attention_float16_bq32_bk16_bd64_wm4_wn1_hm1_dc0_maskbool_", "prefill_attention_mask", False),
         ("replication_pad1d_forward_bfloat", "replication_pad1d_forward", False),
+        ("modified_bessel_i0_forward_inner_contiguous_castout_half", "modified_bessel_i0_forward", True),
+        ("softplus_dense_ilp_half_half_SoftplusParams", "softplus", True),
+        ("copy_identity_dense_float8_e4m3fn_float8_e4m3fn", "copy_identity", True),
+        ("constant_pad_nd_dense_float", "constant_pad_nd_dense", False),
+        ("var_reduction_flat_strided_float_float3", "var_reduction_flat_strided", False),
+        ("grouped_mm_rows_half_bm16_u32", "grouped_mm_rows", False),
     ],
 )
 def test_names(name, family, is_elementwise):
@@ -122,6 +174,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("library")
 parser.add_argument("--answers", type=int)
 parser.add_argument("--list", action="store_true")
+parser.add_argument("--release")
 options = parser.parse_args()
 if options.list:
     print(json.dumps([["a_good", True], ["b_aborts", True], ["c_hangs", True], ["d_good", True], ["e_other", False]]))

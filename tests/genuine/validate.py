@@ -14,9 +14,10 @@ import sys
 
 import anymps
 import harness
+import results
 import torch
 
-# What PyTorch 2.13's kernels do that Metal does not allow. None of it changes a result on the machines there are.
+# What PyTorch's kernels do that Metal does not allow. None of it changes a result on the machines there are.
 KNOWN = [
     # All lanes of the first simdgroup read a sum for each simdgroup; there are fewer. The scan does not use the others.
     (r"(cumsum|cumprod|logcumsumexp|cummax|cummin)_.*", "uninitialised threadgroup memory"),
@@ -55,6 +56,7 @@ def main() -> int:
     parser.add_argument("library", type=pathlib.Path)
     parser.add_argument("--each", type=int, default=3, help="how many kernels of each checker")
     options = parser.parse_args()
+    harness.set_release(results.release_of(options.library) or harness.DEFAULT_RELEASE, options.library)
     harness.load_families()
     library = torch.mps.load_metallib(options.library)
     names = sample(library, options.each)

@@ -50,10 +50,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("library", type=pathlib.Path, help="FILE.metallib, or a tree of PyTorch's sources")
     parser.add_argument("--answers", type=int, help="file descriptor for the answers")
+    parser.add_argument("--release", default=harness.DEFAULT_RELEASE, help="whose host code launches the kernels")
     parser.add_argument("--list", action="store_true", help="print [kernel, is covered] of each as JSON and leave")
     options = parser.parse_args()
 
     torch.set_num_threads(1)
+    harness.set_release(options.release, options.library)
     harness.load_families()
     from_source = options.library.is_dir()
     library = sources.SourceLibrary(options.library) if from_source else torch.mps.load_metallib(str(options.library))

@@ -4,7 +4,7 @@ import itertools
 import math
 
 import torch
-from harness import Check, checks
+from harness import Check, checks, is_since
 from inputs import DTYPES
 from packing import by_groups, mps, packed, rounding, words
 
@@ -170,11 +170,26 @@ def prefill(kernel, match):
         out = torch.full((batch, heads, queries, size), 7.0, dtype=dtype, device="mps")
         factor = 1 / math.sqrt(size)
         strides = itertools.chain(*(t.stride()[:3] for t in (q, k, v, out)))
-        parameters = packed("6i2f12i", batch, heads, size, queries, keys, heads // kv_heads, factor, 1.0, *strides)
-        mask_arguments = [words(0), words(0)] if mask is None else [words(0, 0, keys, 1), mps(mask[0, 0].contiguous())]
+        parameters = packed(
+            "6i2f12q" if is_since("2.14") else "6i2f12i",
+            batch,
+            heads,
+            size,
+            queries,
+            keys,
+            heads // kv_heads,
+            factor,
+            1.0,
+            *strides,
+        )
+        mask_strides = packed("4q", 0, 0, keys, 1) if is_since("2.14") else words(0, 0, keys, 1)
+        mask_arguments = [words(0), words(0)] if mask is None else [mask_strides, mps(mask[0, 0].contiguous())]
         grid = (-(-queries // bq), heads, batch)
         by_groups(kernel, *on_device(q, k, v), out, parameters, *mask_arguments, grid=grid, group=(32, wm, wn))
-        # The kernel scales the queries by scale / ln 2 in their own type, and takes powers of two.
-        step = (torch.tensor(factor) * torch.tensor(1.44269504089)).to(dtype)
-        expected = weighted(scores(q * step, k, math.log(2), added), v, heads)
+        if is_since("2.14"):
+            expected = weighted(scores(q, k, factor, added), v, heads)
+        else:
+            # The kernel scales the queries by scale / ln 2 in their own type, and takes powers of two.
+            step = (torch.tensor(factor) * torch.tensor(1.44269504089)).to(dtype)
+            expected = weighted(scores(q * step, k, math.log(2), added), v, heads)
         yield Check(f"{queries} queries, {keys} keys", out, expected.to(dtype), rtol=2 * rounding(dtype), atol=2e-6)

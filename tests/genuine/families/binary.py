@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 import torch
 from cases import Case
-from harness import Check, checks
+from harness import Check, checks, is_since
 from inputs import DTYPES
 from launches import (
     COUNT,
     DIMENSIONS,
+    LAYOUTS,
     PARAMETERS,
     PROMOTED,
     SCALAR_TYPES,
@@ -17,7 +18,9 @@ from launches import (
     Output,
     device_bytes,
     launch,
+    launch_rows,
     launch_strided,
+    layouts_of,
     parameters,
     rounded,
     threads_of,
@@ -27,7 +30,9 @@ from operands import calm, divisible, draw, hard_values, operands
 from operators import BINARY, BINARY_ALPHA, Operator
 
 BROADCAST = 7  # elements of the smaller operand
-BINARY_FORM = "dense|dense_ilp4|strided|dense_scalar|dense_scalar_lhs|dense_broadcast|dense_broadcast_rhs"
+BINARY_FORM = (
+    "dense|dense_ilp4|strided|inner_contiguous|dense_scalar|dense_scalar_lhs|dense_broadcast|dense_broadcast_rhs"
+)
 
 
 def with_a_small_one(operator: Operator, form: str, dtypes) -> Iterator[tuple[list, list]]:
@@ -49,7 +54,7 @@ def launches_of(operator: Operator, form: str, dtypes) -> Iterator[tuple[list, l
     if "scalar" in form or "broadcast" in form:
         yield from with_a_small_one(operator, form, dtypes)
         return
-    for count in (COUNT,) if form.startswith("strided") else (COUNT, 1):
+    for count in (COUNT,) if layouts_of(form) else (COUNT, 1):
         values = operands(operator, dtypes, count)
         yield values, values
 
@@ -60,6 +65,9 @@ def run_binary(kernel, form: str, output: Output, stored, *, alpha=None, reads_t
     if form.startswith("strided"):
         after = [uints(len(DIMENSIONS), *numbers, SCALAR_TYPES[output.dtype])]
         launch_strided(kernel, output, stored, before=alphas, after=after)
+        return
+    if form == "inner_contiguous":
+        launch_rows(kernel, output, stored)
         return
     arguments = [output.bytes, *map(device_bytes, stored)]
     if "broadcast" in form:
@@ -73,8 +81,13 @@ def run_binary(kernel, form: str, output: Output, stored, *, alpha=None, reads_t
     launch(kernel, *arguments, threads=threads_of(count, form))
 
 
+def operator_of(table, name: str) -> Operator:
+    newer = table.get(f"{name} since 2.15")
+    return newer if newer and is_since("2.15") else table[name]
+
+
 def binary_cases(table, match) -> Iterator[tuple[object, Case]]:
-    operator, out = table[match["operator"]], DTYPES[match["out"]]
+    operator, out = operator_of(table, match["operator"]), DTYPES[match["out"]]
     alpha_type = match.groupdict().get("alpha")
     for value in operator.scalars or (None,):
         if value is None:
@@ -88,7 +101,7 @@ def same_types(table, kernel, match) -> Iterator[Check]:
     for alpha, case in binary_cases(table, match):
         for stored, values in launches_of(case.operator, match["form"], [dtype, dtype]):
             count = max(map(len, stored))
-            output = Output(case.natural, count, match["form"] == "strided")
+            output = Output(case.natural, count, layouts_of(match["form"]))
             run_binary(kernel, match["form"], output, stored, alpha=alpha)
             yield case.check(f"{count} elements, {case.alphas}", output, values)
 
@@ -108,7 +121,7 @@ def other_type(kernel, match, case, alpha, stored, dtypes, other) -> Iterator[Ch
     stored = [value.to(dtype).to(wanted).to(dtype) for value, dtype in zip(stored, dtypes, strict=True)]
     stored = [divisible(case.operator, i, value) for i, value in enumerate(stored)]
     count = max(map(len, stored))
-    output = Output(case.natural, count, form.startswith("strided"))
+    output = Output(case.natural, count, layouts_of(form))
     run_binary(kernel, form, output, stored, alpha=alpha, reads_types=True)
     values = [value.to(wanted)[torch.arange(count) % len(value)] for value in stored]
     yield case.check(f"with {other}, {case.alphas}", output, values)
@@ -140,11 +153,11 @@ def binary_alpha_cast(kernel, match) -> Iterator[Check]:
     yield from other_types(BINARY_ALPHA, kernel, match)
 
 
-@checks(rf"(?P<operator>eq|ne|lt|le|gt|ge)_strided_castout_bool_(?P<type>{TYPE})")
+@checks(rf"(?P<operator>eq|ne|lt|le|gt|ge|logical_and|logical_or|logical_xor)_strided_castout_bool_(?P<type>{TYPE})")
 def comparison_castout(kernel, match) -> Iterator[Check]:
     operator, dtype = BINARY[match["operator"]], DTYPES[match["type"]]
     for name in ("float", "uchar", "long"):
         values = operands(operator, [dtype, dtype], COUNT)
-        output = Output(DTYPES[name], COUNT, True)
+        output = Output(DTYPES[name], COUNT, LAYOUTS)
         run_binary(kernel, "strided", output, values)
         yield Case(operator, torch.bool).check(f"as {name}", output, values)

@@ -6,7 +6,7 @@ from inputs import DTYPES, hard, ordinary
 from launch import blank, flushed, strides_of
 from packing import DIMS, packed, padded
 
-TYPE = r"float2|half2|float|half|bfloat|int|long|short|char|uchar|bool|ushort|uint|ulong"
+TYPE = r"float8_e4m3fn|float2|half2|float|half|bfloat|int|long|short|char|uchar|bool|ushort|uint|ulong"
 OFFSET = 2
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import torch
-from harness import Check, checks
+from harness import Check, checks, is_since
 from inputs import DTYPES
 from packing import HALF_STEP, by_groups, error_buffer, errors_in, mps, packed, rounding, words
 from philox import EPSILON, PI, normal_pairs, philox, uniform
@@ -34,6 +34,8 @@ def cauchy(u, first, second):
 
 
 def exponential(u, first, _):
+    if is_since("2.14"):
+        u = np.maximum(u, EPSILON / 2)
     return -np.log(np.float32(1) - np.minimum(u, np.float32(1) - EPSILON).astype(np.float64)) / first
 
 
@@ -245,3 +247,105 @@ def dirichlet_grad(kernel, match):
     close = {"rtol": 2 * rounding(dtype) + 2e-4}
     yield Check("gradients", out.cpu()[~far], expected[~far], atol=1e-5, **close)
     yield Check("gradients for large parameters", out.cpu()[far], expected[far], rtol=0.05 + 2 * rounding(dtype))
+
+
+STRIDE = 32  # numbers that an element may draw
+
+
+class Draws:
+    """The uniform numbers of one element, each of an index of its own."""
+
+    def __init__(self, element: int):
+        self._left = iter(uniform(philox(SEED, OFFSET + element * STRIDE + np.arange(STRIDE)))[:, 0].astype(np.float64))
+
+    def __call__(self) -> float:
+        return float(next(self._left))
+
+
+def log_gamma(x: float) -> float:
+    return float(torch.lgamma(torch.tensor(x, dtype=torch.float64)))
+
+
+def poisson(rate: float, draw) -> float:
+    """Knuth's method, and from 10 on Hoermann's (1993)."""
+    if rate < 10:
+        product, count = np.float32(1), -1
+        while product > np.exp(-rate):
+            product *= np.float32(draw())
+            count += 1
+        return count
+    b = 0.931 + 2.53 * np.sqrt(rate)
+    a = -0.059 + 0.02483 * b
+    while True:
+        u, v = draw() - 0.5, 1 - draw()
+        us = 0.5 - abs(u)
+        k = np.floor((2 * a / us + b) * u + rate + 0.43)
+        if k < 0 or (us < 0.013 and v > us):
+            continue
+        if us >= 0.07 and v <= 0.9277 - 3.6224 / (b - 2):
+            return k
+        ratio = np.log(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (us * us) + b))
+        if ratio <= -rate + k * np.log(rate) - log_gamma(k + 1):
+            return k
+
+
+@checks(r"poisson_(?P<type>float|half|bfloat)", since="2.14")
+def poisson_kernel(kernel, match):
+    dtype = DTYPES[match["type"]]
+    rates = torch.cat([torch.rand(60) * 5, torch.rand(60) * 100 + 10, torch.tensor([0.0, -1.0, float("nan"), 1e-3])])
+    rates = rates.to(dtype)
+    out = torch.empty_like(rates, device="mps")
+    kernel(out, mps(rates), packed("2q", *STREAM), threads=rates.numel())
+    expected = [poisson(rate, Draws(i)) if rate > 0 else 0 for i, rate in enumerate(rates.double().tolist())]
+    yield Check("samples", out, torch.tensor(expected, dtype=torch.float64).to(dtype))
+
+
+def stirling(k: float) -> float:
+    """What Stirling's approximation of log k! leaves."""
+    return log_gamma(k + 1) - ((k + 0.5) * np.log(k + 1) - (k + 1) + 0.5 * np.log(2 * np.pi))
+
+
+def binomial(count: float, share: float, draw) -> float:
+    """By geometric numbers, and where 10 are expected Hoermann's method (1993)."""
+    if share > 0.5:
+        return count - binomial(count, 1 - share, draw)
+    if count * share < 10:
+        passed, steps = 0.0, 0
+        while True:
+            passed += np.ceil(np.log(draw()) / np.log1p(-share))
+            if passed > count:
+                return steps
+            steps += 1
+    deviation = np.sqrt(count * share * (1 - share))
+    b = 1.15 + 2.53 * deviation
+    a = -0.0873 + 0.0248 * b + 0.01 * share
+    odds, m = share / (1 - share), np.floor((count + 1) * share)
+    while True:
+        u, v = draw() - 0.5, draw()
+        us = 0.5 - abs(u)
+        k = np.floor((2 * a / us + b) * u + count * share + 0.5)
+        if k < 0 or k > count:
+            continue
+        if us >= 0.07 and v <= 0.92 - 4.2 / b:
+            return k
+        ratio = np.log(v * (2.83 + 5.1 / b) * deviation / (a / (us * us) + b))
+        bound = (
+            (m + 0.5) * np.log((m + 1) / (odds * (count - m + 1)))
+            + (count + 1) * np.log((count - m + 1) / (count - k + 1))
+            + (k + 0.5) * np.log(odds * (count - k + 1) / (k + 1))
+            + (stirling(m) + stirling(count - m) - stirling(k) - stirling(count - k))
+        )
+        if ratio <= bound:
+            return k
+
+
+@checks(r"standard_binomial_(?P<type>float|half|bfloat)", since="2.14")
+def standard_binomial(kernel, match):
+    dtype = DTYPES[match["type"]]
+    counts = torch.cat([torch.randint(1, 20, (60,)), torch.randint(50, 250, (60,))]).to(dtype)
+    shares = (torch.rand(120) * 0.9 + 0.05).to(dtype)
+    out = torch.empty_like(counts, device="mps")
+    kernel(out, mps(counts), mps(shares), packed("2q", *STREAM), threads=counts.numel())
+    pairs = zip(counts.double().tolist(), shares.double().tolist(), strict=True)
+    expected = [binomial(count, share, Draws(i)) for i, (count, share) in enumerate(pairs)]
+    yield Check("samples", out, torch.tensor(expected, dtype=torch.float64).to(dtype))

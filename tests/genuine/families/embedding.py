@@ -1,7 +1,7 @@
 """Embedding.metal and EmbeddingBag.metal. Numbers are small and whole: exact in any order of the atomic additions."""
 
 import torch
-from harness import Check, checks
+from harness import Check, checks, is_since
 from inputs import DTYPES, whole
 from launch import blank
 from packing import DIMS, error_buffer, error_count, packed, padded
@@ -96,10 +96,11 @@ def bag(kernel, match):
         sizes, largest = blank(bags.index_type, bags.count), blank(bags.index_type, bags.count, FEATURES)
         given = bags.index.clone()
         given[-1] = WEIGHTS + 1  # reported by each thread of the last bag, which then writes nothing
-        layout = packed(
-            *("6I?3x5Ii4xq", 1, WEIGHTS, FEATURES, 1, FEATURES, 1, sampled, 1),
-            *(len(given), bags.count, FEATURES, WEIGHTS, mode, PADDING),
-        )
+        strides, counts = (1, WEIGHTS, FEATURES, 1, FEATURES, 1), (len(given), bags.count, FEATURES, WEIGHTS)
+        if is_since("2.15"):
+            layout = packed("11Iiq?", *strides, 1, *counts, mode, PADDING, sampled)
+        else:
+            layout = packed("6I?3x5Ii4xq", *strides, sampled, 1, *counts, mode, PADDING)
         kernel(
             *(bags.weights.to("mps"), bags.indices(given), bags.indices(bags.offsets), bags.sample.to("mps")),
             *(out, places, sizes, largest, layout, errors),
@@ -128,7 +129,11 @@ def bag_backward(kernel, match):
         grad = whole(bags.dtype, bags.count, FEATURES, low=-4, high=4)
         _, first = bags.largest()
         out = torch.zeros(WEIGHTS, FEATURES, dtype=bags.dtype, device="mps")
-        layout = packed("6I?3xIIiq", FEATURES, 1, FEATURES, 1, FEATURES, 1, sampled, 1, FEATURES, mode, PADDING)
+        strides = (FEATURES, 1, FEATURES, 1, FEATURES, 1)
+        if is_since("2.15"):
+            layout = packed("6IIIiq?", *strides, 1, FEATURES, mode, PADDING, sampled)
+        else:
+            layout = packed("6I?3xIIiq", *strides, sampled, 1, FEATURES, mode, PADDING)
         kernel(
             *(grad.to("mps"), bags.indices(bags.index), bags.indices(bags.bag), bags.indices(bags.sizes)),
             *(bags.indices(first), bags.sample.to("mps"), out, layout),

@@ -219,7 +219,7 @@ def sparse(dtype: torch.dtype, count: int) -> torch.Tensor:
 GROUP = 1024
 
 
-@checks(rf"count_nonzero_prefix_sum_{TYPE}")
+@checks(rf"count_nonzero_prefix_sum_{TYPE}", before="2.14")
 def count_nonzero(kernel, match):
     for count in (1, 45, 2500):
         x = sparse(DTYPES[match["type"]], count)
@@ -231,7 +231,7 @@ def count_nonzero(kernel, match):
         yield Check(f"totals of {count}", sums, torch.stack([part.sum() for part in flags.split(GROUP)]).int())
 
 
-@checks("prefix_sum_blocks")
+@checks("prefix_sum_blocks", before="2.14")
 def prefix_sum_blocks(kernel, match):
     for blocks in (1, 45, 3000):
         sums = torch.randint(0, 1025, (blocks,), dtype=torch.int32)
@@ -242,7 +242,7 @@ def prefix_sum_blocks(kernel, match):
         yield Check(f"total of {blocks}", total, sums.sum(0, keepdim=True).int())
 
 
-@checks(rf"scatter_nonzero_indices_{TYPE}")
+@checks(rf"scatter_nonzero_indices_{TYPE}", before="2.14")
 def nonzero(kernel, match):
     x = sparse(DTYPES[match["type"]], 10 * 25 * 10)
     flags = flushed(x) != 0
@@ -259,3 +259,101 @@ def nonzero(kernel, match):
         group_size=GROUP,
     )
     yield Check("indices", out, torch.cat([expected[:-1], torch.full((1, 3), 99)]))
+
+
+BLOCKS_BEFORE = 3  # from 2.14 on large tensors go in parts: this many blocks are before the part
+WIDTH = r"(?P<width>uint|ulong)"
+
+
+@checks(rf"count_nonzero_prefix_sum_{TYPE}_{WIDTH}", since="2.14")
+def count_nonzero_of_part(kernel, match):
+    for count in (1, 45, 2500):
+        before = BLOCKS_BEFORE * GROUP if count > GROUP else 0
+        x = sparse(DTYPES[match["type"]], before + count)
+        sums = blank(torch.int32, BLOCKS_BEFORE + ceil_div(count, GROUP))
+        first = BLOCKS_BEFORE if before else 0
+        kernel(x.to("mps"), sums, before, packed("I", first), threads=count, group_size=min(GROUP, count))
+        flags = (flushed(x) != 0).int()[before:]
+        expected = torch.stack([part.sum() for part in flags.split(GROUP)]).int()
+        yield Check(f"totals of {count}", sums.cpu()[first : first + len(expected)], expected)
+
+
+@checks(rf"prefix_sum_blocks_{WIDTH}", since="2.14")
+def prefix_sum_of_blocks(kernel, match):
+    for blocks in (1, 45, 3000):
+        sums = torch.randint(0, 1025, (blocks,), dtype=torch.int32)
+        offsets, total = blank(torch.int64, blocks), blank(torch.int64, 1)
+        group = min(GROUP, round_up(blocks, 32))
+        kernel(sums.to("mps"), offsets, total, packed("I", blocks), threads=group, group_size=group)
+        yield Check(f"offsets of {blocks}", offsets, sums.long().cumsum(0) - sums)
+        yield Check(f"total of {blocks}", total, sums.long().sum(0, keepdim=True))
+
+
+@checks(rf"scatter_nonzero_indices_{TYPE}_{WIDTH}", since="2.14")
+def nonzero_of_part(kernel, match):
+    x = sparse(DTYPES[match["type"]], 10 * 25 * 10)
+    flags = flushed(x) != 0
+    sums = torch.stack([part.sum() for part in flags.split(GROUP)])
+    offsets = sums.cumsum(0) - sums
+    expected = flags.view(10, 25, 10).nonzero()
+    out = blank(torch.int64, *expected.shape)
+    for begin, end in ((0, GROUP), (GROUP, x.numel())):
+        kernel(
+            *(x.to("mps"), out, packed("i", 3), [10, 25, 10], offsets.to("mps")),
+            *(
+                len(expected) - 1,
+                begin,
+                packed("I", begin // GROUP),
+            ),  # one less than there are: the last is not written
+            threads=end - begin,
+            group_size=GROUP,
+        )
+    yield Check("indices", out, torch.cat([expected[:-1], torch.full((1, 3), 99)]))
+
+
+@checks(rf"index_add_{TYPE}_(?P<index>int|long)", since="2.14")
+def index_add(kernel, match):
+    dtype, index_type = DTYPES[match["type"]], DTYPES[match["index"]]
+    start, source = whole(dtype, 4, 10, 6, low=0, high=3), whole(dtype, 4, 30, 6, low=0, high=3)
+    index, alpha = torch.randint(0, 10, (30,)), whole(dtype, 2, low=2, high=2)[:1]
+    spread = torch.zeros(60, dtype=index_type)
+    spread[::2] = index.to(index_type)
+    arrays = [*padded(start.stride()), *padded(start.shape), *padded(source.stride()), *padded(source.shape)]
+    out = start.to("mps")
+    layout = packed(f"ii{4 * DIMS}II", 3, 1, *arrays, 2)
+    kernel(out, spread.to("mps"), source.to("mps"), layout, alpha.to("mps"), threads=source.numel())
+    wide = torch.complex128 if dtype.is_complex else torch.float64
+    added = source.to(wide) * alpha.to(wide)
+    expected = start.to(wide).index_add(1, index, added)
+    yield Check("values", out, (expected != 0) if dtype == torch.bool else expected.to(dtype))
+
+
+@checks(r"index_check_bounds_(?P<index>int|long)", since="2.14")
+def check_bounds(kernel, match):
+    index = torch.arange(60).remainder(20).to(DTYPES[match["index"]])
+    index[6], index[30], index[31] = 20, -1, 77  # the last is skipped
+    errors = error_buffer()
+    kernel(index.to("mps"), packed("I", 2), 20, errors, threads=30)
+    yield Check("errors", error_count(errors), torch.tensor(2))
+
+
+@checks(r"index_select_dim_(?P<dense>dense_)?(?P<bits>\d+)bit_(?P<index>int|long)", since="2.14")
+def index_select_dim(kernel, match):
+    """What is out of range is taken from the end: another kernel reports it."""
+    dtype = BITS[match["bits"]]
+    x, index = hard(dtype, 4 * 10 * 6).view(4, 10, 6), torch.randint(0, 10, (7,))
+    index[3] = 12
+    spread = torch.zeros(14, dtype=DTYPES[match["index"]])
+    spread[::2] = index.to(spread.dtype)
+    expected = x.index_select(1, index.clamp(max=9))
+    out = blank(dtype, *expected.shape)
+    if match["dense"]:
+        layout, threads = packed("4I", 6, 10, 7, 2), (6, 7, 4)
+        kernel(out, spread.to("mps"), x.to("mps"), layout, threads=threads)
+    else:
+        memory = x.permute(1, 2, 0).contiguous()
+        turned = memory.permute(2, 0, 1)
+        arrays = [*padded(turned.stride()), *padded(x.shape), *padded(out.stride()), *padded(out.shape)]
+        layout = packed(f"ii{4 * DIMS}II", 3, 1, *arrays, 2)
+        kernel(out, spread.to("mps"), memory.to("mps"), layout, threads=out.numel())
+    yield Check("values", out, expected)

@@ -6,7 +6,7 @@ from inputs import DTYPES, hard
 from launch import blank
 from packing import packed
 
-TYPE = r"(?P<type>float2|half2|float|half|bfloat|int|long|short|char|uchar|bool)"
+TYPE = r"(?P<type>float8_e4m3fn|float2|half2|float|half|bfloat|int|long|short|char|uchar|bool)"
 
 
 def turned(values) -> torch.Tensor:

@@ -1,7 +1,7 @@
 """LayerNorm.metal, RMSNorm.metal, GroupNorm.metal and RenormKernel.metal, of whole numbers: their sums are exact."""
 
 import torch
-from harness import Check, checks
+from harness import Check, checks, is_since
 from inputs import DTYPES, whole
 from launch import blank, ceil_div, round_up
 from packing import HALF_STEP, packed
@@ -27,17 +27,22 @@ def close(what: str, got: torch.Tensor, expected: torch.Tensor, roundings: int =
     return Check(what, got, expected, rtol=NEAR + 2 * roundings * HALF_STEP[dtype], atol=atol)
 
 
-@checks(rf"layer_norm_(?P<form>single_row|looped)_(?P<type>{TYPE})")
+@checks(rf"layer_norm_(?P<form>single_row|looped)_(?:(?P<index>i32|i64)_)?(?P<type>{TYPE})")
 def layer_norm(kernel, match):
+    layout = "Q" if match["index"] == "i64" else "I"
     dtype, rows = DTYPES[match["type"]], 3
     for axis in (7, 45, 1000, 4096) if match["form"] == "single_row" else (4101, 9000):
         for scaled, shifted in ((True, True), (False, False)):
             x, weight, bias = hard_rows(whole(dtype, rows, axis)), whole(dtype, axis), whole(dtype, axis)
             out, mean, rstd = blank(dtype, rows, axis), blank(dtype, rows), blank(dtype, rows)
             group = min(ceil_div(axis, 4), 1024)
+            affine = [weight.to("mps"), bias.to("mps")]
+            if not is_since("2.15"):
+                affine = [packed("i", scaled), packed("i", shifted), *affine]
+            elif not scaled:
+                affine = []  # what is not bound is not there
             kernel(
-                *(x.to("mps"), out, mean, rstd, packed("I", axis), EPS, packed("i", scaled), packed("i", shifted)),
-                *(weight.to("mps"), bias.to("mps")),
+                *(x.to("mps"), out, mean, rstd, packed(layout, axis), EPS, *affine),
                 threads=rows * group,
                 group_size=group,
             )

@@ -1,7 +1,7 @@
 """Maximum and average over windows, and the ways back."""
 
 import torch
-from harness import Check, checks
+from harness import Check, checks, is_since
 from inputs import DTYPES, hard, ordinary
 from packing import as_bytes, error_buffer, errors_in, mps, packed, padded, rounding, with_specials
 
@@ -119,6 +119,8 @@ def average_pool(x, window, step, padding, include_pad, divisor):
 
 def average_parameters(small, out, window, step, padding, include_pad, divisor):
     numbers = [small.dim(), len(window), *layout(small, out), *windows(window, step, padding)]
+    if is_since("2.15"):
+        return packed(f"{len(numbers)}ii??", *numbers, divisor or 0, include_pad, divisor is not None)
     return packed(f"{len(numbers)}i??i", *numbers, include_pad, divisor is not None, divisor or 0)
 
 

@@ -1,5 +1,7 @@
 """ReduceOps.metal: sums, norms, extremes and where they are, over inner, outer and any dimensions.
 
+From 2.14 on most of it is in reduce_blocks.py.
+
 Sums are of small integers, exact in any order, so that they must be right to the bit.
 """
 
@@ -120,7 +122,7 @@ LAUNCH = {"outer": (launch_outer, 0), "inner": (launch_inner, 1)}
 SHAPES = ((1, 2), (45, 70), (300, 33), (3, 600))
 
 
-@checks(rf"(?P<op>sum|nansum|count_nonzero|norm_l1|norm_l2)_reduction_(?P<form>outer|inner)_{TYPES}")
+@checks(rf"(?P<op>sum|nansum|count_nonzero|norm_l1|norm_l2)_reduction_(?P<form>outer|inner)_{TYPES}", before="2.14")
 def sum_of_matrix(kernel, match):
     source, target = DTYPES[match["source"]], DTYPES[match["target"]]
     launch, dim = LAUNCH[match["form"]]
@@ -172,7 +174,7 @@ def rows_for(op: str, dtype: torch.dtype, rows: int, columns: int) -> torch.Tens
     return x
 
 
-@checks(rf"{EXTREME}_reduction_(?P<form>outer|inner)_{TYPES}")
+@checks(rf"{EXTREME}_reduction_(?P<form>outer|inner)_{TYPES}", before="2.14")
 def extreme_of_matrix(kernel, match):
     source, target = DTYPES[match["source"]], DTYPES[match["target"]]
     launch, dim = LAUNCH[match["form"]]

@@ -9,7 +9,7 @@ from inputs import DTYPES, factors, hard, ordinary, whole
 from launch import as_words, blank
 from packing import error_buffer, error_count, packed
 
-TYPE = r"(?P<type>float2|half2|float|half|bfloat|int|long|short|char|uchar|bool)_(?P<index>int|long)"
+TYPE = r"(?P<type>float8_e4m3fn|float2|half2|float|half|bfloat|int|long|short|char|uchar|bool)_(?P<index>int|long)"
 DIM = 1
 LOWEST = torch.iinfo(torch.int64).min
 

@@ -1,7 +1,8 @@
 """Bucketization.metal and HistogramKernel.metal: which bin a value falls into."""
 
+import command
 import torch
-from harness import Check, checks
+from harness import Check, checks, is_since
 from inputs import DTYPES, ordinary
 from launch import blank
 from packing import packed
@@ -44,7 +45,7 @@ def index_offset(kernel, match):
 INTERPOLATE, INTERPOLATE_AND_SEARCH, SEARCH = range(3)
 
 
-@checks(rf"histogramdd_{TYPE}")
+@checks(rf"histogramdd_(?P<atomic>atomic_)?{TYPE}")
 def histogramdd(kernel, match):
     dtype, count, bins = DTYPES[match["type"]], 200, (16, 4)
     # Edges and values that all types hold exactly, some of them outside; the right edge belongs to the last bin.
@@ -58,6 +59,9 @@ def histogramdd(kernel, match):
     for algorithm in (INTERPOLATE, INTERPOLATE_AND_SEARCH, SEARCH):
         for weighted in (False, True):
             out = torch.zeros(count, *bins, dtype=dtype, device="mps")
+            if is_since("2.15"):
+                yield from by_strides(kernel, match, x, weights, edges, values - low, algorithm, weighted)
+                continue
             ends = [torch.full((2,), end).to(dtype).to("mps") for end in (low, low + 16)]
             kernel(
                 *(x.t().contiguous().to("mps"), weights.to("mps"), out),
@@ -70,3 +74,58 @@ def histogramdd(kernel, match):
                 if 0 <= a <= 16 and 0 <= b <= 16:
                     expected[i, min(int(a), 15), min(int(b / 4), 3)] = weights[2 * i] if weighted else 1
             yield Check(f"algorithm {algorithm} weighted {weighted}", out, expected)
+
+
+HISTC = r"(?P<type>float|half|bfloat|int|long|short|char|uchar)"
+
+
+@checks(rf"histc_atomic_(?P<where>global|threadgroup)_{HISTC}", since="2.15")
+def histc(kernel, match):
+    """Edges of bins, of which the last belongs to its bin; what is outside counts nowhere."""
+    dtype, count, bins = DTYPES[match["type"]], 300, 16
+    low = 0 if dtype == torch.uint8 else -8
+    edges = (torch.arange(bins + 1) + low).to(dtype)
+    values = torch.randint(low - (0 if low == 0 else 3), low + 20, (count,))
+    values[0] = low + bins
+    x = values.to(dtype)
+    spread = torch.zeros(2 * count, dtype=dtype)
+    spread[::2] = x
+    places = (values - low).clamp(max=bins - 1)
+    inside = (values >= low) & (values <= low + bins)
+    expected = torch.bincount(places[inside], minlength=bins).int()
+    out = torch.zeros(bins, dtype=torch.int32)
+    layout = (torch.tensor([2]), torch.tensor([count], dtype=torch.int32), torch.tensor([bins]), edges)
+    if match["where"] == "global":
+        out = out.to("mps")
+        kernel(spread.to("mps"), out, 2, packed("I", count), bins, edges.to("mps"), threads=count)
+    else:
+        threads = torch.tensor([128], dtype=torch.int32)
+        buffers = [spread, out, *layout, threads]
+        (out,) = command.run(match.string, buffers, (128, 1, 1), (64, 1, 1), [4 * bins], [1])
+    yield Check("counts", out, expected)
+
+
+def by_strides(kernel, match, x, weights, edges, places, algorithm, weighted):
+    """From 2.15 on the input has strides; without weights all threads may count in one histogram."""
+    bins = (16, 4)
+    if match["atomic"]:
+        if weighted:
+            return
+        shape, out = bins, torch.zeros(bins, dtype=torch.int32, device="mps")
+    else:
+        shape, out = (len(x), *bins), torch.zeros(len(x), *bins, dtype=x.dtype, device="mps")
+    source = x.t().contiguous().to("mps")
+    strides = [1, len(x)]
+    weight = [] if match["atomic"] else [weights.to("mps")]
+    more = [] if match["atomic"] else [2 if weighted else -1]
+    kernel(
+        *(source, *weight, out, strides, 2, edges.to("mps"), [17, 5], list(out.stride()), packed("B", algorithm)),
+        *more,
+        threads=len(x),
+    )
+    expected = torch.zeros(len(x), *bins, dtype=x.dtype)
+    for i, (a, b) in enumerate(places.tolist()):
+        if 0 <= a <= 16 and 0 <= b <= 16:
+            expected[i, min(int(a), 15), min(int(b / 4), 3)] = weights[2 * i] if weighted else 1
+    expected = expected.double().sum(0).int() if match["atomic"] else expected
+    yield Check(f"algorithm {algorithm} weighted {weighted}", out.view(shape), expected)

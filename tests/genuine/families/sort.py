@@ -78,7 +78,7 @@ def pairs(what: str, values, indices, expected_values, expected_indices):
     yield Check(f"{what}: indices", indices, expected_indices.to(indices.dtype))
 
 
-@checks(rf"sort_block_(?P<top>topk_)?{MERGE}(?P<stable>_stable)?")
+@checks(rf"sort_block_(?P<top>topk_|(?P<key>fkey_))?{MERGE}(?P<stable>_stable)?")
 def sort_block(kernel, match):
     dtype, group = DTYPES[match["type"]], int(match["group"])
     whole = group * PER_THREAD
@@ -95,7 +95,8 @@ def sort_block(kernel, match):
             threads=(group, ROWS, 1),
             group_size=(group, 1, 1),
         )
-        index = in_runs(by_value(x), size, descending)[:, offset : offset + count]
+        order_by = radix_key(x, descending) if match["key"] else by_value(x)
+        index = in_runs(order_by, size, descending and not match["key"])[:, offset : offset + count]
         yield from pairs(f"{size} down {descending}", values, indices, take(x, index), index)
 
 
@@ -228,3 +229,88 @@ def radix_scatter(kernel, match):
             moved = in_runs(digits, size, False)[:, part]
             index = moved if first else before.gather(-1, moved)
             yield from pairs(f"digit at {shift}, down {descending}", values, indices, take(x, moved), index)
+
+
+@checks(r"median_gather_(?P<type>float|half|bfloat)", since="2.14")
+def median_of_sorted(kernel, match):
+    """Of sorted rows, in which NaNs come last."""
+    dtype = DTYPES[match["type"]]
+    for size in (1, 45, 300):
+        x = torch.stack([ordinary(dtype, size) for _ in range(5)])
+        x[1, size // 2 :], x[2] = float("nan"), float("nan")
+        x, order = x.sort(1)
+        for ignored in (False, True):
+            values, places = blank(dtype, 5), blank(torch.int64, 5)
+            kernel(*(x.to("mps"), order.to("mps"), values, places, packed("I", size), packed("?", ignored)), threads=5)
+            numbers = (~x.isnan()).sum(1)
+            first = torch.where(numbers < size, numbers, torch.tensor((size - 1) // 2))
+            place = (numbers - 1).clamp(min=0) // 2 if ignored else first
+            yield Check(f"values of {size}, {ignored}", values, x.gather(1, place[:, None])[:, 0])
+            yield Check(f"places of {size}, {ignored}", places, order.gather(1, place[:, None])[:, 0])
+
+
+MEDIAN = r"(?P<type>float|half|bfloat|int|long|short|char|uchar)"
+
+
+def median_state(prefix: int, rank: int, nans: int = 0, done: int = 0) -> torch.Tensor:
+    """What is known of the key, and which of the candidates it is."""
+    return packed("QIII", prefix, rank, nans, done)
+
+
+def unsigned_key(x: torch.Tensor) -> list[int]:
+    every = (1 << 8 * x.element_size()) - 1
+    return [key & every for key in radix_key(x, False).tolist()]
+
+
+@checks(rf"median_select_hist_{MEDIAN}", since="2.14")
+def median_histogram(kernel, match):
+    """How often each digit occurs among the keys that begin as the state says, and in the first pass how many NaNs."""
+    dtype, count = DTYPES[match["type"]], 2000
+    x = hard(dtype, count)
+    keys, top = unsigned_key(x), 8 * dtype.itemsize - 8
+    for shift in sorted({top, max(0, top - 8)}, reverse=True):
+        first = shift == top
+        prefix = 0 if first else keys[-1] >> shift + 8
+        out = torch.zeros(257, dtype=torch.int32, device="mps")
+        kernel(
+            *(x.to("mps"), median_state(prefix, 0), out, packed("I", count), packed("I", shift), packed("?", first)),
+            threads=512,
+            group_size=256,
+        )
+        digits = [key >> shift & 255 for key in keys if first or key >> shift + 8 == prefix]
+        expected = torch.bincount(torch.tensor(digits), minlength=257).int()
+        expected[256] = int((x != x).sum()) if first else 0
+        yield Check(f"digits at {shift}", out, expected)
+
+
+@checks(rf"median_select_pick_{MEDIAN}", since="2.14")
+def median_pick(kernel, match):
+    """The digit that the rank falls into; the last one makes the key whole."""
+    dtype = DTYPES[match["type"]]
+    x = ordinary(dtype, 1)
+    key = unsigned_key(x)[0]
+    counts = torch.randint(0, 9, (257,), dtype=torch.int32)
+    counts[256], counts[key & 255] = 0, 5
+    rank = int(counts[: key & 255].sum()) + 3
+    bits = 8 * dtype.itemsize
+    if bits > 8:
+        state = median_state(key >> 8, rank)
+        out, hist = blank(dtype, 1), counts.to("mps")
+        kernel(out, state, hist, packed("I", 9), packed("?", False), packed("?", True), packed("?", False), threads=1)
+        yield Check("value", out, x)
+        yield Check("state", state.cpu()[:24], median_state(key, 3, 0, 1).cpu()[:24])
+    for nans, ignored in ((0, False), (3, True), (3, False)) if dtype.is_floating_point else ((0, False),):
+        counts = torch.randint(1, 9, (257,), dtype=torch.int32)
+        counts[256] = nans
+        numbers = int(counts[:256].sum())
+        total, middle = numbers + nans, (numbers - 1) // 2
+        state, out, hist = median_state(0, 0), blank(dtype, 1), counts.to("mps")
+        last = packed("?", bits == 8)
+        kernel(out, state, hist, packed("I", total), packed("?", True), last, packed("?", ignored), threads=1)
+        if nans and not ignored:
+            yield Check("value, with NaN", out, torch.tensor([float("nan")]).to(dtype))
+            continue
+        digit = int((counts[:256].cumsum(0) <= middle).sum())
+        left = middle - int(counts[:digit].sum())
+        yield Check("state", state.cpu()[:20], median_state(digit, left, nans, int(bits == 8)).cpu()[:20])
+        yield Check("histogram", hist, torch.zeros(257, dtype=torch.int32))

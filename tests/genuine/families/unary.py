@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import torch
 from cases import Case
-from harness import Check, checks
+from harness import Check, checks, is_since
 from inputs import DTYPES
 from launches import (
     COUNT,
@@ -15,7 +15,9 @@ from launches import (
     Output,
     device_bytes,
     launch,
+    launch_rows,
     launch_strided,
+    layouts_of,
     parameters,
     rounded,
     threads_of,
@@ -32,15 +34,23 @@ STORED_COMPLEX, STORED_FLOAT, STORED_INTEGER = (
 )
 
 
-@checks(rf"(?P<operator>{'|'.join(UNARY)})_(?P<form>dense|dense_scalar|strided)_(?P<out>{TYPE})_(?P<type>{TYPE})")
+PLANES = (DIMENSIONS[0], COUNT // DIMENSIONS[0])
+
+
+@checks(
+    rf"(?P<operator>{'|'.join(UNARY)})_(?P<form>dense|dense_scalar|strided|inner_contiguous)_(?P<out>{TYPE})"
+    rf"_(?P<type>{TYPE})"
+)
 def unary(kernel, match) -> Iterator[Check]:
     operator, dtype, out = UNARY[match["operator"]], DTYPES[match["type"]], DTYPES[match["out"]]
-    case = Case(operator, out)
-    for count in (COUNT,) if match["form"] == "strided" else (COUNT, 1):
+    case, layouts = Case(operator, out), layouts_of(match["form"])
+    for count in (COUNT,) if layouts else (COUNT, 1):
         x = operands(operator, [dtype], count)
-        output = Output(out, count, match["form"] == "strided")
+        output = Output(out, count, layouts)
         if match["form"] == "strided":
-            launch_strided(kernel, output, x, after=[uints(len(DIMENSIONS))], two_dimensions=True, output_last=True)
+            launch_strided(kernel, output, x, after=[uints(len(DIMENSIONS))], threads=PLANES, output_last=True)
+        elif match["form"] == "inner_contiguous":
+            launch_rows(kernel, output, x, output_last=True)
         elif match["form"] == "dense":
             launch(kernel, output.bytes, device_bytes(x[0]), uints(count), threads=threads_of(count, "ilp"))
         else:
@@ -48,26 +58,35 @@ def unary(kernel, match) -> Iterator[Check]:
         yield case.check(f"{count} elements", output, x)
 
 
-@checks(rf"(?P<operator>{'|'.join(UNARY)})_(?P<form>dense_castout|dense_castout_ilp|strided_castout)_(?P<type>{TYPE})")
+@checks(
+    rf"(?P<operator>{'|'.join(UNARY)})_(?P<form>dense_castout|dense_castout_ilp|strided_castout|inner_contiguous_castout)"
+    rf"_(?P<type>{TYPE})"
+)
 def unary_castout(kernel, match) -> Iterator[Check]:
     operator, dtype, form = UNARY[match["operator"]], DTYPES[match["type"]], match["form"]
     natural = torch.float32 if is_integer(dtype) and not operator.keeps_integers else dtype
     stored = STORED_COMPLEX if natural.is_complex else STORED_INTEGER if is_integer(natural) else STORED_FLOAT
-    for name in DTYPES if match["operator"].startswith("copy_") else stored:
+    for name in all_types() if match["operator"].startswith("copy_") else stored:
         out = DTYPES[name]
         # Results of integers that wrap may be wrapped before they become wider, or not at all.
         x = operands(calm(operator) if operator.overflows else operator, [dtype], COUNT)
         if not is_integer(natural) and is_integer(out) and out != torch.bool:
             x = [within(x[0], out)]
-        output = Output(out, COUNT, form == "strided_castout")
+        output = Output(out, COUNT, layouts_of(form))
         if form == "strided_castout":
             after = [uints(len(DIMENSIONS), SCALAR_TYPES[out])]
-            launch_strided(kernel, output, x, after=after, two_dimensions=True, output_last=True)
+            launch_strided(kernel, output, x, after=after, threads=PLANES, output_last=True)
+        elif form == "inner_contiguous_castout":
+            launch_rows(kernel, output, x, more=(out.itemsize, SCALAR_TYPES[out]), output_last=True)
         else:
             more = [COUNT] if form == "dense_castout_ilp" else []
             to = uints(out.itemsize, SCALAR_TYPES[out], *more)
             launch(kernel, output.bytes, device_bytes(x[0]), to, threads=threads_of(COUNT, form))
         yield Case(operator, natural).check(f"as {name}", output, x)
+
+
+def all_types() -> list[str]:
+    return [name for name in DTYPES if is_since("2.15") or name != "float8_e4m3fn"]
 
 
 def within(values: torch.Tensor, integer: torch.dtype) -> torch.Tensor:
@@ -82,20 +101,24 @@ def within(values: torch.Tensor, integer: torch.dtype) -> torch.Tensor:
 
 
 @checks(
-    rf"(?P<operator>{'|'.join(UNARY_ALPHA)})_(?P<form>dense|strided)_(?P<out>{TYPE})_(?P<type>{TYPE})"
-    rf"_(?P<alpha>{PARAMETERS})"
+    rf"(?P<operator>{'|'.join(UNARY_ALPHA)})_(?P<form>dense|dense_ilp|strided|inner_contiguous)_(?P<out>{TYPE})"
+    rf"_(?P<type>{TYPE})_(?P<alpha>{PARAMETERS})"
 )
 def unary_alpha(kernel, match) -> Iterator[Check]:
     operator, dtype, out = UNARY_ALPHA[match["operator"]], DTYPES[match["type"]], DTYPES[match["out"]]
     for value in operator.scalars:
         alpha = parameters(value, match["alpha"])
         x = operands(operator, [dtype], COUNT)
-        output = Output(out, COUNT, match["form"] == "strided")
+        output = Output(out, COUNT, layouts_of(match["form"]))
         if match["form"] == "strided":
             after = [uints(len(DIMENSIONS)), alpha]
-            launch_strided(kernel, output, x, after=after, two_dimensions=True, output_last=True)
+            launch_strided(kernel, output, x, after=after, threads=PLANES, output_last=True)
+        elif match["form"] == "inner_contiguous":
+            launch_rows(kernel, output, x, after=[alpha], output_last=True)
         else:
-            launch(kernel, output.bytes, device_bytes(x[0]), alpha, threads=COUNT)
+            more = [uints(COUNT)] if match["form"] == "dense_ilp" else []
+            threads = threads_of(COUNT, match["form"])
+            launch(kernel, output.bytes, device_bytes(x[0]), alpha, *more, threads=threads)
         yield Case(operator, out, rounded(value, match["alpha"])).check(f"with {value}", output, x)
 
 
@@ -104,7 +127,7 @@ def fill_scalar(kernel, match) -> Iterator[Check]:
     dtype = DTYPES[match["type"]]
     identity = Case(UNARY["copy_identity"], dtype)
     for value in operands(identity.operator, [dtype], 20)[0]:
-        output = Output(dtype, COUNT, match["form"] == "strided")
+        output = Output(dtype, COUNT, layouts_of(match["form"]))
         bits = device_bytes(value.reshape(1))
         if match["form"] == "strided":
             arguments = [list(DIMENSIONS), output.byte_strides, uints(len(DIMENSIONS))]

@@ -1,7 +1,7 @@
 """Resizing in one, two and three dimensions, and its gradients."""
 
 import torch
-from harness import Check, checks
+from harness import Check, checks, is_since
 from inputs import DTYPES, hard, ordinary
 from packing import mps, packed, padded, rounding, with_specials
 
@@ -16,6 +16,10 @@ MODES = {
     "bilinear2d_aa": "bilinear",
     "bicubic2d": "bicubic",
     "bicubic2d_aa": "bicubic",
+    "nearest1d": "nearest",
+    "nearest2d": "nearest",
+    "nearest_exact1d": "nearest-exact",
+    "nearest_exact2d": "nearest-exact",
     "nearest_3d": "nearest",
     "nearest_exact_3d": "nearest-exact",
     "trilinear": "trilinear",
@@ -34,6 +38,9 @@ def arguments(small, large, align_corners):
     if small.dim() == 5:
         layout = [*small.stride(), *small.shape, *large.stride(), *large.shape]
         return [packed("20Q3f?", *layout, *scales, align_corners)]
+    if is_since("2.14"):
+        layout = [*small.stride(), *small.shape, *large.stride(), *large.shape]
+        return [packed(f"{len(layout)}Q{len(scales)}f?", *layout, *scales, align_corners)]
     longs = [
         packed("4q", *padded(numbers, 4)) for numbers in (small.stride(), large.stride(), small.shape, large.shape)
     ]
@@ -64,14 +71,14 @@ def bytes_interpolated(x, size, align_corners):
 
 
 def cases(name):
-    for shape, size in SHAPES[1 if name == "linear1d" else 3 if name.endswith(("3d", "trilinear")) else 2]:
+    for shape, size in SHAPES[1 if name.endswith("1d") else 3 if name.endswith(("3d", "trilinear")) else 2]:
         for align_corners in (False, True):
-            if align_corners and (name.endswith(("_aa", "3d"))):
+            if align_corners and (name.endswith("_aa") or name.startswith("nearest")):
                 continue
             yield shape, size, align_corners, f"{shape} to {size}" + (", corners aligned" if align_corners else "")
 
 
-@checks(rf"upsample_(?P<what>{'|'.join(MODES)})_(?P<type>float|half|bfloat|uchar)")
+@checks(rf"upsample_(?P<what>{'|'.join(MODES)})_(?P<type>float|half|bfloat|int|long|short|char|uchar|bool)")
 def forward(kernel, match):
     dtype, name = DTYPES[match["type"]], match["what"]
     for shape, size, align_corners, what in cases(name):
@@ -83,7 +90,10 @@ def forward(kernel, match):
         out = torch.empty(*shape[:2], *size, dtype=dtype, device="mps")
         kernel(mps(x), out, *arguments(x, out, align_corners), threads=torch.Size(size).numel())
         if exact:
-            yield Check(what, out, interpolate(x, size, name, align_corners))
+            # Places alone: torch on the CPU moves floats.
+            places = torch.arange(count, dtype=torch.float64).view(shape)
+            chosen = interpolate(places, size, name, align_corners).long()
+            yield Check(what, out, x.flatten()[chosen])
         elif dtype == torch.uint8:
             yield Check(what, out, bytes_interpolated(x, size, align_corners))
         else:
@@ -92,13 +102,21 @@ def forward(kernel, match):
             yield Check(what, out, expected.to(dtype), rtol=2 * rounding(dtype), atol=2e-5)
 
 
-@checks(r"upsample_(?P<what>bicubic2d|nearest_3d|nearest_exact_3d|trilinear)_backward_(?P<type>float|half|bfloat)")
+def grid(match, small, large):
+    """A thread scatters what comes from a place; or it gathers what goes to one, of some of the planes."""
+    return (
+        torch.Size(large).numel() if match["index"] is None else (small[3], small[2], max(1, small[0] * small[1] - 1))
+    )
+
+
+@checks(rf"upsample_(?P<what>{'|'.join(MODES)})_backward_(?P<type>float|half|bfloat)(?:_(?P<index>u32|u64))?")
 def backward(kernel, match):
     dtype, name = DTYPES[match["type"]], match["what"]
     for shape, size, align_corners, what in cases(name):
         grad = torch.randn(*shape[:2], *size).to(dtype)
         small = torch.zeros(shape, dtype=dtype, device="mps")
-        kernel(small, mps(grad), *arguments(small, grad, align_corners), threads=torch.Size(size).numel())
+        launch = arguments(small, grad, align_corners)
+        kernel(small, mps(grad), *launch, threads=grid(match, shape, size))
         x = torch.zeros(shape, dtype=torch.float64, requires_grad=True)
         interpolate(x, size, name, align_corners).backward(grad.double())
         # Each of the terms that reach an element is rounded to the type, and so is each sum.
