@@ -50,3 +50,23 @@ define void @gathered(ptr %to, <4 x ptr> %from, <4 x i1> %mask) {
 }
 declare <4 x bfloat> @llvm.masked.gather.v4bf16.v4p0(<4 x ptr>, i32, <4 x i1>, <4 x bfloat>)
 declare <4 x bfloat> @llvm.fabs.v4bf16(<4 x bfloat>)
+
+; A function that is not inlined.
+; CHECK-LABEL: define void @calls(
+define void @calls(ptr %p) {
+  ; CHECK: [[A:%.*]] = load i16, ptr %p
+  ; CHECK: [[B:%.*]] = call i16 @halved(i16 noundef [[A]])
+  ; CHECK: store i16 [[B]], ptr %p
+  %a = load bfloat, ptr %p
+  %b = call bfloat @halved(bfloat noundef %a)
+  store bfloat %b, ptr %p
+  ret void
+}
+
+; CHECK-LABEL: define internal i16 @halved(
+; CHECK-SAME: i16 noundef %
+; CHECK: ret i16
+define internal bfloat @halved(bfloat noundef %x) {
+  %y = fmul bfloat %x, 0xR3F00
+  ret bfloat %y
+}

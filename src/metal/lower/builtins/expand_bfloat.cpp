@@ -3,6 +3,7 @@
 // are computed with.
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
@@ -214,9 +215,62 @@ class Words {
   llvm::SmallVector<llvm::Instruction*> gone_;
 };
 
+llvm::Type* passed(llvm::Type* type) {
+  return is_bfloat(type) ? type->getWithNewType(llvm::Type::getInt16Ty(type->getContext())) : type;
+}
+
+bool is_only_called(const llvm::Function& function) {
+  return llvm::all_of(function.uses(), [&](const llvm::Use& use) {
+    const auto* call = llvm::dyn_cast<llvm::CallInst>(use.getUser());
+    return call != nullptr && call->isCallee(&use);
+  });
+}
+
+// What is left of functions after inlining: a bfloat that one gets or gives is a word, too.
+void pass_words(llvm::Function& function) {
+  llvm::SmallVector<llvm::Type*> parameters;
+  for (const llvm::Argument& argument : function.args()) parameters.push_back(passed(argument.getType()));
+  auto* type = llvm::FunctionType::get(passed(function.getReturnType()), parameters, false);
+  if (type == function.getFunctionType() || !function.hasLocalLinkage() || !is_only_called(function)) return;
+  auto* words =
+      llvm::Function::Create(type, function.getLinkage(), function.getAddressSpace(), "", function.getParent());
+  words->takeName(&function);
+  words->copyAttributesFrom(&function);
+  words->splice(words->begin(), &function);
+  llvm::IRBuilder<> b(&*words->getEntryBlock().getFirstInsertionPt());
+  for (auto [before, now] : llvm::zip_equal(function.args(), words->args())) {
+    before.replaceAllUsesWith(b.CreateBitCast(&now, before.getType()));
+  }
+  for (llvm::BasicBlock& block : *words) {
+    auto* given = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator());
+    if (given == nullptr || given->getReturnValue() == nullptr) continue;
+    b.SetInsertPoint(given);
+    given->setOperand(0, b.CreateBitCast(given->getReturnValue(), type->getReturnType()));
+  }
+  for (llvm::User* user : llvm::make_early_inc_range(function.users())) {
+    auto* call = llvm::cast<llvm::CallInst>(user);
+    b.SetInsertPoint(call);
+    llvm::SmallVector<llvm::Value*> arguments;
+    for (auto [argument, wanted] : llvm::zip_equal(call->args(), parameters)) {
+      arguments.push_back(b.CreateBitCast(argument, wanted));
+    }
+    llvm::CallInst* copy = b.CreateCall(words, arguments);
+    copy->setCallingConv(call->getCallingConv());
+    copy->setAttributes(call->getAttributes());
+    copy->setTailCallKind(call->getTailCallKind());
+    copy->copyMetadata(*call);
+    if (!call->getType()->isVoidTy()) call->replaceAllUsesWith(b.CreateBitCast(copy, call->getType()));
+    call->eraseFromParent();
+  }
+  function.eraseFromParent();
+}
+
 }  // namespace
 
 void expand_bfloat(llvm::Module& module) {
+  for (llvm::Function& function : llvm::make_early_inc_range(module)) {
+    if (!function.isDeclaration()) pass_words(function);
+  }
   for (llvm::Function& function : module) {
     if (!function.isDeclaration()) Words(function).spell_out();
   }
