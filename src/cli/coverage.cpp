@@ -5,12 +5,14 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/verbs.h"
 #include "lab/base/log.h"
 #include "lab/base/safe_text.h"
+#include "lab/coverage/difference.h"
 #include "lab/coverage/screen.h"
 
 namespace anymps::cli {
@@ -20,6 +22,7 @@ struct CoverageOptions {
   std::vector<std::string> operators;
   std::string lacking;
   std::string arrived;
+  std::vector<std::string> diff;  // two releases, or none
   bool json = false;
 };
 
@@ -58,9 +61,40 @@ bool of_release(const std::string& version, bool arrived, Histories& found) {
   return true;
 }
 
+// The index of a release that a user names.
+std::optional<std::size_t> release_named(const std::string& version) {
+  const auto release = gpu::history::torch_release(version);
+  if (!release) {
+    lab::base::log().error("no release of PyTorch `{}` is known; there are {}", version,
+                           lab::coverage::known_releases());
+  }
+  return release;
+}
+
+int tell_difference(const CoverageOptions& options) {
+  const auto from = release_named(options.diff.front());
+  const auto to = from ? release_named(options.diff.back()) : std::nullopt;
+  if (!to) return options::kUsageError;
+  const lab::coverage::ReleaseDifference difference = lab::coverage::release_difference(*from, *to);
+  if (options.json) {
+    lab::base::print_text(stdout, lab::coverage::difference_to_json(difference).dump(2) + "\n");
+  } else {
+    lab::base::print_screen(stdout,
+                            lab::coverage::difference_screen(difference, lab::base::Terminal::behind(STDOUT_FILENO)));
+  }
+  return 0;
+}
+
 int coverage(const CoverageOptions& options) {
-  if (options.operators.empty() && options.lacking.empty() && options.arrived.empty()) {
-    lab::base::log().error("name an operator, or --lacking or --new a release (see anymps coverage --help)");
+  const bool lists = !options.operators.empty() || !options.lacking.empty() || !options.arrived.empty();
+  if (!options.diff.empty()) {
+    if (!lists) return tell_difference(options);
+    lab::base::log().error("--diff goes with no operator and neither with --lacking nor with --new");
+    return options::kUsageError;
+  }
+  if (!lists) {
+    lab::base::log().error(
+        "name an operator, --lacking or --new a release, or --diff two (see anymps coverage --help)");
     return options::kUsageError;
   }
   Histories found;
@@ -84,6 +118,7 @@ Examples:
   anymps coverage torch.linalg.eigh
   anymps coverage --lacking 2.8           what a Mac with PyTorch 2.8 refuses
   anymps coverage --new 2.14 --json       what came with 2.14
+  anymps coverage --diff 2.13 2.15        what changes for a program: operators and refused arguments
 )text";
 
 }  // namespace
@@ -95,6 +130,9 @@ void add_coverage(CLI::App& app, options::Action& chosen) {
   verb->add_option("OPERATOR", options->operators, "Some operators")->type_name("NAME");
   verb->add_option("--lacking", options->lacking, "All that this release refuses")->type_name("RELEASE");
   verb->add_option("--new", options->arrived, "All that run since this release")->type_name("RELEASE");
+  verb->add_option("--diff", options->diff, "What changes from the one release to the other")
+      ->type_name("RELEASE")
+      ->expected(2);
   verb->add_flag("--json", options->json, "As JSON");
   verb->callback([options, &chosen] { chosen = [options](const auto&) { return coverage(*options); }; });
 }

@@ -76,3 +76,53 @@ def test_a_composite_whose_part_is_refused(call):
     assert lacking["linalg_eigvals"]["2.13.0"] == "refused"
     assert (lacking["max_pool3d"]["2.8.0"], lacking["max_pool3d"]["2.9.0"]) == ("refused", "composite")
     assert "linalg_norm" not in lacking  # which most calls of do without
+
+
+def test_what_an_upgrade_changes(call):
+    answer = call("coverage", "--diff", "2.13", "2.15", "--json")
+    difference = json.loads(answer.stdout)
+    assert (difference["from"], difference["to"]) == ("2.13.0", "2.15.0")
+    changed = difference["operators"]
+    assert changed["qr"] == {"change": "removed", "from": "composite", "to": "none"}
+    assert changed["cholesky"] == {"change": "removed", "from": "kernel", "to": "none"}
+    assert changed["linalg_svd"] == {"change": "gained", "from": "fallback", "to": "composite"}
+    assert changed["linalg_polar"] == {"change": "gained", "from": "none", "to": "kernel"}
+    assert changed["linalg_matrix_sqrth"] == {"change": "new_refused", "from": "none", "to": "refused"}
+    assert "mm" not in changed and "_grouped_mm" not in changed  # which ran before, of other operators
+    for rows in difference["refusals"].values():
+        assert all(set(row) == {"operators", "when", "exception", "text"} for row in rows)
+
+    screen = call("coverage", "--diff", "2.13", "2.15").stdout
+    removed = screen.partition("No longer in PyTorch (2)\n")[2].splitlines()[0]
+    assert removed.split(", ") == ["  cholesky", "qr"]
+    assert "New in PyTorch, not on MPS" in screen and "beneath other operators: " in screen
+
+
+def test_overloads_are_named_where_others_stay(call):
+    """2.13 went without named tensors, and kept the rest of these functions."""
+    removed = call("coverage", "--diff", "2.12", "2.13").stdout.partition("No longer in PyTorch")[2].splitlines()[1]
+    names = removed.strip().split(", ")
+    assert "all.dimname" in names and "align_to" in names and "all" not in names
+
+
+PAIRS = (("2.13", "2.15"), ("2.15", "2.13"))
+
+
+def test_a_downgrade_is_its_mirror(call):
+    there, back = (json.loads(call("coverage", "--diff", *pair, "--json").stdout) for pair in PAIRS)
+    assert back["operators"]["linalg_svd"] == {"change": "lost", "from": "composite", "to": "fallback"}
+    assert back["operators"]["qr"]["change"] == "gained"
+    assert (there["refusals"]["new"], there["refusals"]["gone"]) == (back["refusals"]["gone"], back["refusals"]["new"])
+
+
+def test_what_is_not_known_of_old_releases_is_said(call):
+    assert json.loads(call("coverage", "--diff", "2.8", "2.15", "--json").stdout)["refusals"] is None
+    assert "known from 2.11 on" in call("coverage", "--diff", "2.8", "2.15").stdout
+    assert call("coverage", "--diff", "2.14.0", "2.14.0").stdout.endswith("\nno operator changed\n")
+
+
+def test_a_difference_is_of_two_releases(call):
+    assert "no release of PyTorch `3.1` is known" in call("coverage", "--diff", "2.13", "3.1").stderr
+    assert call("coverage", "--diff", "2.13").returncode == 2
+    answer = call("coverage", "--diff", "2.13", "2.15", "add")
+    assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)

@@ -11,6 +11,7 @@
 #include "lab/base/text_wrap.h"
 #include "lab/check/report.h"
 #include "lab/check/screen.h"
+#include "lab/coverage/difference.h"
 #include "lab/coverage/screen.h"
 #include "lab/gibibyte.h"
 #include "lab/host/env_screen.h"
@@ -107,6 +108,12 @@ TEST(NarrowScreen, Coverage) {
   expect_narrow(coverage::coverage_screen(gpu::history::operator_histories(), kNarrow));
   expect_narrow(coverage::coverage_screen(coverage::find_operators("torch.linalg.norm"), kNarrow));
   EXPECT_TRUE(has(coverage::coverage_screen(coverage::find_operators("gelu"), kNarrow), "gelu"));
+  const auto newest = gpu::history::torch_releases().size() - 1;
+  coverage::ReleaseDifference difference = coverage::release_difference(0, newest);
+  difference.new_refusals = difference.gone_refusals = {gpu::history::refusal_histories().begin(),
+                                                        gpu::history::refusal_histories().end()};
+  expect_narrow(coverage::difference_screen(difference, kNarrow));
+  expect_narrow(coverage::difference_screen(coverage::release_difference(newest, newest), kNarrow));
 }
 
 TEST(NarrowScreen, Env) {

@@ -44,6 +44,12 @@ std::optional<std::size_t> torch_release_before(std::string_view version) {
   return static_cast<std::size_t>(first - std::begin(kReleases)) - 1;
 }
 
+std::optional<std::size_t> installed_release(std::string_view version) {
+  const std::string_view number = version.substr(0, version.find('+'));
+  const auto release = torch_release(number);
+  return release ? release : torch_release(number.substr(0, number.rfind('.')));
+}
+
 std::span<const OperatorHistory> operator_histories() { return kOperatorHistories; }
 
 const OperatorHistory* operator_history(std::string_view name) {

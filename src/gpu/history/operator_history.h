@@ -50,6 +50,10 @@ std::span<const TorchRelease> torch_releases();
 std::optional<std::size_t> torch_release(std::string_view version);
 std::optional<std::size_t> torch_release_before(std::string_view version);
 
+// The index of a release that somebody has ("2.13.0+cpu"). One that came after the table counts as the newest of its
+// minor release that the table has.
+std::optional<std::size_t> installed_release(std::string_view version);
+
 // All operators, by name; and the one of this name, or null.
 std::span<const OperatorHistory> operator_histories();
 const OperatorHistory* operator_history(std::string_view name);

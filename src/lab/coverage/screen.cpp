@@ -47,6 +47,8 @@ std::string as_operator(std::string_view written) {
 
 }  // namespace
 
+std::string_view route_name(OperatorRoute route) { return route_text(route).name; }
+
 std::string known_releases() {
   std::string text;
   for (const gpu::history::TorchRelease& release : gpu::history::torch_releases()) {
@@ -132,7 +134,7 @@ nlohmann::json coverage_to_json(std::span<const gpu::history::OperatorHistory> o
   for (const gpu::history::OperatorHistory& one : operators) {
     nlohmann::json& routes = by_name[std::string(one.name)];
     for (std::size_t i = 0; i < releases.size(); ++i)
-      routes[std::string(releases[i].version)] = route_text(gpu::history::route_with_parts(one, i)).name;
+      routes[std::string(releases[i].version)] = route_name(gpu::history::route_with_parts(one, i));
   }
   nlohmann::json versions = nlohmann::json::array();
   for (const gpu::history::TorchRelease& release : releases) versions.push_back(release.version);

@@ -22,6 +22,9 @@ std::vector<gpu::history::OperatorHistory> find_operators(std::string_view writt
 // Of all operators, the one whose name is nearest.
 std::string nearest_operator(std::string_view written);
 
+// "kernel", "composite", "fallback", "refused" or "none", for programs.
+std::string_view route_name(gpu::history::OperatorRoute route);
+
 // "refused in 2.7.0 to 2.8.0, a kernel of its own since 2.9.0"
 std::string told(const gpu::history::OperatorHistory& history);
 

@@ -22,6 +22,13 @@ TEST(OperatorHistory, FindsReleases) {
   for (const char* first : {"2.7", "2.7.0", "9.9"}) EXPECT_EQ(version_at(torch_release_before(first)), "none") << first;
 }
 
+TEST(OperatorHistory, KnowsWhatIsInstalled) {
+  EXPECT_EQ(version_at(installed_release("2.13.0")), "2.13.0");
+  EXPECT_EQ(version_at(installed_release("2.12.1+cu126")), "2.12.1");
+  EXPECT_EQ(version_at(installed_release("2.12.9+cpu")), "2.12.1");
+  EXPECT_EQ(version_at(installed_release("2.99.0")), "none");
+}
+
 TEST(OperatorHistory, FindsOperators) {
   const OperatorHistory* found = operator_history("grid_sampler_3d");
   ASSERT_NE(found, nullptr);
