@@ -1,4 +1,4 @@
-"""Turns what a release refuses, of data/refusals.txt, into rows of a C++ table, sorted by operator."""
+"""Turns data/refusals.txt into rows of a C++ table, sorted by operator."""
 
 import pathlib
 import re
@@ -54,24 +54,30 @@ def is_of(releases: str, release: str) -> bool:
     return (not first or number(first) <= number(release)) and (not last or number(release) <= number(last))
 
 
-def rows(source: str, release: str) -> list[str]:
+def coded(release: str, otherwise: int) -> int:
+    """As torch_release.h compares releases: 213 is 2.13."""
+    major, minor = number(release) if release else divmod(otherwise, 100)
+    return 100 * major + minor
+
+
+def rows(source: str) -> list[str]:
     found = []
     for line in pathlib.Path(source).read_text().splitlines():
         if not line.strip() or line.startswith("#"):
             continue
         operators, when, exception, text, *releases = (field.strip() for field in line.split("|"))
-        if releases and not is_of(releases[0], release):
-            continue
+        first, _, last = (part.strip() for part in (releases[0] if releases else "").partition("-"))
         quoted = text.replace("\\", "\\\\").replace('"', '\\"')
         subject, fields = condition(when)
         for operator in operators.split(","):
             name, _, overload = operator.strip().partition(".")
             head = f'"{name}", "{overload or "*"}", Subject::{subject}, RefusalKind::{EXCEPTIONS[exception]}'
-            found.append((name, f'{{{head}, {fields}, "{quoted}"}},'))
+            of = f"{coded(first, 0)}, {coded(last, 9999)}"
+            found.append((name, f'{{{head}, {fields}, "{quoted}", {of}}},'))
     # Stable: of an operator's rows the first that applies is the one that refuses.
     return [row for _, row in sorted(found, key=lambda item: item[0])]
 
 
 if __name__ == "__main__":
-    source, release, target = sys.argv[1:]
-    pathlib.Path(target).write_text("\n".join(rows(source, release)) + "\n")
+    source, target = sys.argv[1:]
+    pathlib.Path(target).write_text("\n".join(rows(source)) + "\n")

@@ -65,3 +65,20 @@ def test_no_such_release(python):
     finished = python("import torch; print(torch.backends.mps.is_available())", ANYMPS_AS_TORCH="1.4")
     assert finished.stdout == "False\n"
     assert "ANYMPS_AS_TORCH names 1.4, which is no release of PyTorch that is known here: 2.7.0" in finished.stderr
+
+
+SVD = """
+import torch, warnings
+warnings.simplefilter("always")
+matrix = torch.randn(4, 3, device="mps", requires_grad=True)
+u, s, v = torch.linalg.svd(matrix, full_matrices=False)
+s.sum().backward()
+print(torch.allclose(u @ torch.diag(s) @ v, matrix, atol=1e-5), matrix.grad.device)
+"""
+
+
+@pytest.mark.parametrize(("release", "falls_back"), [("2.13", True), ("2.14", False), ("2.15", False)])
+def test_singular_values_are_the_devices_from_2_14_on(python, release, falls_back):
+    finished = python(SVD, ANYMPS_AS_TORCH=release)
+    assert finished.stdout == "True mps:0\n"
+    assert ("'aten::linalg_svd' is not currently supported" in finished.stderr) == falls_back

@@ -140,9 +140,13 @@ void register_permanent_fallback(torch::Library& m, const char* name) {
 
 // PyTorch itself sends these to the CPU, whatever the environment says.
 void register_permanent_fallbacks(torch::Library& m) {
-  for (const char* name : {"embedding_renorm_", "linalg_svd.U"}) register_permanent_fallback(m, name);
+  for (const char* name : {"embedding_renorm_", "linalg_svd.U"}) {
+    if (route_in_force(name) == gpu::history::OperatorRoute::kFallback) register_permanent_fallback(m, name);
+  }
 }
 
-void register_svd(torch::Library& m) { m.impl("linalg_svd", svd); }
+void register_svd(torch::Library& m) {
+  if (route_in_force("linalg_svd") == gpu::history::OperatorRoute::kFallback) m.impl("linalg_svd", svd);
+}
 
 }  // namespace anymps::backend::dispatch

@@ -8,6 +8,7 @@
 #include "backend/dispatch/registration.h"
 #include "gpu/device.h"
 #include "gpu/history/operator_history.h"
+#include "gpu/history/release_number.h"
 
 namespace anymps::backend::dispatch {
 namespace {
@@ -33,9 +34,22 @@ std::string_view quoted_commit() {
   return release ? gpu::history::torch_releases()[*release].commit : std::string_view(ANYMPS_TORCH_COMMIT);
 }
 
+unsigned release_in_force() {
+  const auto release = simulated();
+  if (!release) return kOwnRelease;
+  const auto [major, minor, patch] = gpu::history::release_number(gpu::history::torch_releases()[*release].version);
+  return 100 * major + minor;
+}
+
+OperatorRoute route_in_force(std::string_view name) {
+  const auto release = simulated() ? simulated() : gpu::history::installed_release(ANYMPS_TORCH_VERSION);
+  const gpu::history::OperatorHistory* history = gpu::history::operator_history(name);
+  return release && history != nullptr ? history->in(*release) : OperatorRoute::kUnknown;
+}
+
 void register_other_release(torch::Library& m) {
   const auto release = simulated();
-  const auto own = gpu::history::torch_release(ANYMPS_TORCH_VERSION);
+  const auto own = gpu::history::installed_release(ANYMPS_TORCH_VERSION);
   if (!release || !own) return;
   Silence silence;
   const c10::WarningUtils::WarningHandlerGuard guard(&silence);

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "backend/dispatch/other_release.h"
 #include "backend/dispatch/refusal_predicates.h"
 #include "backend/observe/check.h"
 
@@ -36,6 +37,10 @@ struct Refusal {
   std::uint64_t dtypes;       // bit n: ScalarType n
   predicates::Predicate* predicate;
   std::string_view text;
+  unsigned first_release;  // 213 is 2.13
+  unsigned last_release;
+
+  bool concerns(unsigned release) const { return first_release <= release && release <= last_release; }
 };
 
 namespace {
@@ -138,6 +143,13 @@ void refuse_arguments(const c10::FunctionSchema& schema, RefusalKind kind, const
   }
 }
 
+// Before 2.11 it is not known what operators refuse: there it is what they do here.
+unsigned release_of_refusals() {
+  constexpr unsigned kFirstKnown = 211;
+  const unsigned release = release_in_force();
+  return release < kFirstKnown ? kOwnRelease : release;
+}
+
 bool is_on_cpu(const at::Tensor& tensor) { return tensor.defined() && tensor.is_cpu(); }
 
 bool is_on_cpu(const c10::IValue& value) { return value.isTensor() && is_on_cpu(value.toTensor()); }
@@ -173,16 +185,21 @@ RefusalList::RefusalList(const c10::FunctionSchema& schema) : schema_(&schema) {
   const std::string_view full_name = schema.name();
   const std::string_view name = full_name.substr(full_name.find("::") + 2);
   const auto rows = std::ranges::equal_range(kRefusalTable, name, {}, &Refusal::name);
+  static const unsigned in_force = release_of_refusals();
   for (const Refusal& refusal : rows) {
     if (refusal.overload != "*" && refusal.overload != schema.overload_name()) continue;
+    const bool refused = refusal.concerns(in_force);
+    const bool own = refusal.concerns(kOwnRelease);
+    if (!refused && !(own && observe::checking())) continue;
     std::size_t argument = 0;
     if (!refusal.argument.empty() && refusal.argument != kPromoted && refusal.argument != kAny) {
       const std::optional<int> index = schema.argumentIndexWithName(refusal.argument);
+      if (!index && !own) continue;  // another release names it otherwise
       TORCH_INTERNAL_ASSERT(index, "data/refusals.txt names '", refusal.argument, "', which ", schema,
                             " does not have");
       argument = static_cast<std::size_t>(*index);
     }
-    rows_.push_back({&refusal, argument});
+    rows_.push_back({&refusal, argument, refused});
   }
 }
 
@@ -206,7 +223,13 @@ void RefusalList::check(Arguments arguments, bool has_cpu_tensor) const {
         applies = dtype && (refusal.dtypes & bit(*dtype)) != 0;
         break;
     }
-    if (applies) refuse_arguments(*schema_, refusal.kind, filled_in(refusal.text, dtype, *schema_, arguments));
+    if (!applies) continue;
+    const std::string text = filled_in(refusal.text, dtype, *schema_, arguments);
+    if (row.refused) {
+      refuse_arguments(*schema_, refusal.kind, text);
+    } else if (refusal.kind != RefusalKind::kDeterminismAlert) {
+      observe::note_finding("upgrade-gain", schema_->name() + ": " + text);
+    }
   }
 }
 

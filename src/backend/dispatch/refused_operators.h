@@ -27,6 +27,7 @@ class RefusalList {
   struct Row {
     const Refusal* refusal;
     std::size_t argument;
+    bool refused;  // else only the release that is installed refuses it, not the one that is simulated
   };
   std::vector<Row> rows_;
   const c10::FunctionSchema* schema_ = nullptr;

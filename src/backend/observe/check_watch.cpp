@@ -8,6 +8,7 @@
 
 #include "backend/observe/check.h"
 #include "backend/observe/check_arguments.h"
+#include "backend/observe/check_release.h"
 #include "backend/runtime/argument_tensors.h"
 #include "backend/runtime/call_site.h"
 #include "backend/runtime/memory.h"
@@ -32,21 +33,22 @@ void note_lines(const char* what) {
   }
 }
 
-bool has_device_tensor(const at::RecordFunction& function) {
-  return std::ranges::any_of(function.inputs(),
-                             [](const c10::IValue& input) { return runtime::device_tensor(input) != nullptr; });
-}
-
 // What the CPU calls to do the device's work are no calls of the user's.
 std::unique_ptr<at::ObserverContext> check_call(const at::RecordFunction& function) {
   if (runtime::RouteScope::active()) return nullptr;
   const std::uint64_t calls = ++calls_here;
   if ((calls < kAllLines || calls % kOneLineIn == 0) && has_device_tensor(function)) note_lines("work");
+  check_release(function);
   check_arguments(function);
   return nullptr;
 }
 
 }  // namespace
+
+bool has_device_tensor(const at::RecordFunction& function) {
+  return std::ranges::any_of(function.inputs(),
+                             [](const c10::IValue& input) { return runtime::device_tensor(input) != nullptr; });
+}
 
 void watch_calls() {
   static const at::CallbackHandle handle = at::addGlobalCallback(

@@ -2,6 +2,8 @@
 // and below which it is waited for.
 #pragma once
 
+#include <ATen/record_function.h>
+
 #include <cstdint>
 
 namespace anymps::backend::observe {
@@ -14,5 +16,8 @@ void note_waiting_lines();
 
 // How many operators this thread has called.
 std::uint64_t calls_so_far() noexcept;
+
+// Whether any of the call's arguments is, or has, a tensor of the device.
+bool has_device_tensor(const at::RecordFunction& function);
 
 }  // namespace anymps::backend::observe

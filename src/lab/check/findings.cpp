@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "gpu/history/operator_history.h"
+#include "gpu/history/refusal_history.h"
 #include "lab/check/waits.h"
+#include "lab/coverage/difference.h"
 #include "lab/coverage/screen.h"
 
 namespace anymps::lab::check {
@@ -54,17 +56,72 @@ const CheckRule* rule_of(TraceKind kind) {
   }
 }
 
-std::string release_of(const std::vector<trace::TraceFile>& traces) {
-  for (const char* key : {"as torch", "torch"}) {
-    for (const trace::TraceFile& trace : traces) {
-      const auto fact = trace.facts.find(key);
-      if (fact != trace.facts.end() && !fact->second.empty()) return fact->second;
-    }
+std::string fact_of(const std::vector<trace::TraceFile>& traces, const char* key) {
+  for (const trace::TraceFile& trace : traces) {
+    const auto fact = trace.facts.find(key);
+    if (fact != trace.facts.end() && !fact->second.empty()) return fact->second;
   }
   return {};
 }
 
+std::string release_of(const std::vector<trace::TraceFile>& traces) {
+  const std::string simulated = fact_of(traces, "as torch");
+  return simulated.empty() ? fact_of(traces, "torch") : simulated;
+}
+
+bool breaks_operator(std::string_view name, const Upgrade& upgrade) {
+  return std::ranges::any_of(coverage::find_operators(name), [&upgrade](const auto& overload) {
+    return coverage::operator_change(overload, upgrade.from, upgrade.to) == coverage::OperatorChange::kLost;
+  });
+}
+
+// `subject` as the backend writes it: "aten::mm: expected mat1 ...".
+bool breaks_arguments(std::string_view subject, const Upgrade& upgrade) {
+  const std::size_t colon = subject.find(": ");
+  if (colon == subject.npos || !subject.starts_with("aten::")) return false;
+  const std::string_view name = subject.substr(6, colon - 6);
+  const std::string_view from = gpu::history::torch_releases()[upgrade.from].version;
+  const std::string_view to = gpu::history::torch_releases()[upgrade.to].version;
+  if (!gpu::history::refusals_known(from)) return false;
+  const auto rows = gpu::history::refusal_histories();
+  // Another text for the same arguments breaks nothing.
+  return std::ranges::any_of(rows, [&](const gpu::history::RefusalHistory& row) {
+    return row.concerns(to) && row.names(name) && row.can_be_text_of(subject.substr(colon + 2)) &&
+           std::ranges::none_of(rows, [&](const gpu::history::RefusalHistory& other) {
+             return other.concerns(from) && other.names(name) && other.when == row.when;
+           });
+  });
+}
+
+UpgradeEffect effect_on(const Finding& finding, const Upgrade& upgrade) {
+  const std::string_view rule = finding.rule->id;
+  if (rule == "upgrade-gain") return UpgradeEffect::kGains;
+  const bool breaks =
+      rule == "removed-operator" ||
+      ((rule == "refused-operator" || rule == "fallback-operator") && breaks_operator(finding.subject, upgrade)) ||
+      (rule == "refused-arguments" && breaks_arguments(finding.subject, upgrade));
+  return breaks ? UpgradeEffect::kBreaks : UpgradeEffect::kNone;
+}
+
 }  // namespace
+
+std::string_view to_text(UpgradeEffect effect) {
+  switch (effect) {
+    case UpgradeEffect::kBreaks:
+      return "breaks";
+    case UpgradeEffect::kGains:
+      return "gains";
+    default:
+      return "";
+  }
+}
+
+std::optional<Upgrade> upgrade_of(const std::vector<trace::TraceFile>& traces) {
+  const auto from = gpu::history::installed_release(fact_of(traces, "torch"));
+  const auto to = gpu::history::torch_release(fact_of(traces, "as torch"));
+  if (!from || !to || *from == *to) return std::nullopt;
+  return Upgrade{*from, *to};
+}
 
 std::vector<Finding> recorded_findings(const std::vector<trace::TraceFile>& traces, std::vector<std::string>& caveats) {
   Collector collector;
@@ -90,9 +147,16 @@ std::vector<Finding> recorded_findings(const std::vector<trace::TraceFile>& trac
   std::vector<Finding> findings = collector.take();
   std::ranges::move(wait_findings(traces), std::back_inserter(findings));
   const std::string release = release_of(traces);
+  const std::optional<Upgrade> upgrade = upgrade_of(traces);
   for (Finding& finding : findings) {
     if (finding.rule->id == "refused-operator" || finding.rule->id == "fallback-operator") {
       finding.detail = operator_arrival(finding.subject, release);
+    }
+    if (upgrade) finding.upgrade = effect_on(finding, *upgrade);
+    if (finding.upgrade == UpgradeEffect::kBreaks) {
+      if (!finding.detail.empty()) finding.detail += "; ";
+      finding.detail +=
+          fmt::format("PyTorch {}, which is installed, runs it", gpu::history::torch_releases()[upgrade->from].version);
     }
   }
   return findings;

@@ -4,8 +4,11 @@
 // timing.h) is found here in the lab.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lab/check/rules.h"
@@ -13,6 +16,21 @@
 #include "lab/trace/source_site.h"
 
 namespace anymps::lab::check {
+
+// What going from the installed PyTorch to the simulated one does to a finding.
+enum class UpgradeEffect : std::uint8_t {
+  kNone,    // it is there with both, or nobody knows
+  kBreaks,  // it is there with the simulated one alone
+  kGains,   // it is there with the installed one alone: a note says so
+};
+std::string_view to_text(UpgradeEffect effect);  // "breaks"; empty for none
+
+// Where the program was checked as another release than the installed one.
+struct Upgrade {
+  std::size_t from = 0;  // of gpu::history::torch_releases()
+  std::size_t to = 0;
+};
+std::optional<Upgrade> upgrade_of(const std::vector<trace::TraceFile>& traces);
 
 struct Finding {
   const CheckRule* rule = nullptr;
@@ -22,6 +40,7 @@ struct Finding {
   std::uint64_t count = 0;
   std::uint64_t total = 0;  // in the rule's unit
   std::string detail;       // a sentence, where there is more to say
+  UpgradeEffect upgrade = UpgradeEffect::kNone;
 };
 
 // Those that stand in the tallies. A finding whose rule is not known becomes a line in `caveats`.

@@ -104,6 +104,7 @@ std::string circumstances_part(const CheckReport& report) {
   if (const std::string mac = fact("mac"); !mac.empty()) text += mac + " simulated; ";
   if (const std::string macos = fact("macos"); !macos.empty()) text += "macOS " + macos + "; ";
   if (const std::string torch = fact("as torch"); !torch.empty()) text += "rules of PyTorch " + torch + "; ";
+  if (report.upgrade) text += report.upgrade_text() + "; ";
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
   ::gmtime_r(&now, &utc);

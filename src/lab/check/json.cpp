@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gpu/history/operator_history.h"
 #include "lab/base/json_text.h"
 
 namespace anymps::lab::check {
@@ -23,7 +24,17 @@ json finding_json(const Finding& finding) {
           {"count", finding.count},
           {"total", finding.total},
           {"unit", null_where_default(unit_name(finding.rule->unit))},
-          {"detail", finding.detail}};
+          {"detail", finding.detail},
+          {"upgrade", null_where_default(to_text(finding.upgrade))}};
+}
+
+json upgrade_json(const CheckReport& report) {
+  if (!report.upgrade) return {};
+  const auto releases = gpu::history::torch_releases();
+  return {{"from", releases[report.upgrade->from].version},
+          {"to", releases[report.upgrade->to].version},
+          {"breaks", report.count(UpgradeEffect::kBreaks)},
+          {"gains", report.count(UpgradeEffect::kGains)}};
 }
 
 }  // namespace
@@ -58,6 +69,7 @@ std::string check_json(const CheckReport& report) {
       {"verdict", report.verdict()},
       {"accepted", report.accepted},
       {"counts", std::move(counts)},
+      {"upgrade", upgrade_json(report)},
       {"findings", std::move(findings)},
       {"skipped_rules", report.skipped},
       {"caveats", run.caveats},

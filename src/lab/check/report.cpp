@@ -6,6 +6,7 @@
 #include <iterator>
 #include <tuple>
 
+#include "gpu/history/operator_history.h"
 #include "lab/base/counted.h"
 #include "lab/check/timing.h"
 
@@ -24,6 +25,10 @@ void put_in_order(std::vector<Finding>& findings) {
 
 std::size_t CheckReport::count(Severity severity) const {
   return static_cast<std::size_t>(std::ranges::count(findings, severity, &Finding::severity));
+}
+
+std::size_t CheckReport::count(UpgradeEffect effect) const {
+  return static_cast<std::size_t>(std::ranges::count(findings, effect, &Finding::upgrade));
 }
 
 bool CheckReport::has_failures() const {
@@ -49,6 +54,13 @@ std::string CheckReport::verdict() const {
     return counts_text() + (count(Severity::kError) > 0 ? ": not ready for a Mac" : ": not at its best on a Mac");
   }
   return findings.empty() ? counts_text() : counts_text() + ", nothing that fails the check";
+}
+
+std::string CheckReport::upgrade_text() const {
+  const auto releases = gpu::history::torch_releases();
+  return fmt::format("from PyTorch {} to {}: {} broken, {} gained", releases[upgrade->from].version,
+                     releases[upgrade->to].version, base::counted(count(UpgradeEffect::kBreaks), "place"),
+                     count(UpgradeEffect::kGains));
 }
 
 std::vector<RuleFindings> by_rule(const CheckReport& report) {
@@ -77,6 +89,7 @@ CheckReport check_report(const host::ChildCommand& command, const host::ChildRes
   report.policy = policy;
   report.run = trace::summarise(command, result, traces);
   report.memory = check_memory(traces);
+  report.upgrade = upgrade_of(traces);
   report.findings = recorded_findings(traces, report.run.caveats);
   std::ranges::move(memory_findings(traces, report.memory), std::back_inserter(report.findings));
   TimingFindings timing = timing_findings(traces);

@@ -24,12 +24,14 @@ struct CheckReport {
   CheckPolicy policy;
   trace::RunSummary run;  // its caveats are those of the check
   CheckMemory memory;
+  std::optional<Upgrade> upgrade;         // where another release was simulated
   std::vector<Finding> findings;          // the most severe first; those of a rule together
   std::size_t accepted = 0;               // findings that are not among them, by a comment or the baseline
   std::vector<std::string_view> skipped;  // ids of rules that could not be looked for
   bool device_used = false;
 
   std::size_t count(Severity severity) const;
+  std::size_t count(UpgradeEffect effect) const;
   bool fails(const Finding& finding) const { return policy.fail_on && finding.severity >= *policy.fail_on; }
   // A command that failed by itself comes before all findings.
   bool command_failed() const { return run.status != 0 || run.interrupted; }
@@ -38,6 +40,8 @@ struct CheckReport {
   std::string counts_text() const;
   // One line: counts, and what they mean for the status.
   std::string verdict() const;
+  // "from PyTorch 2.13.0 to 2.15.0: 1 place broken, 2 gained"; only where there is an upgrade.
+  std::string upgrade_text() const;
 };
 
 // The findings of one rule, as readers want them.

@@ -51,6 +51,7 @@ class CheckScreen {
     if (report.run.processes == 0) return;
     labelled("device", trace::device_text(report.run));
     if (report.device_used) labelled("memory", memory_text(report.memory));
+    if (report.upgrade) labelled("upgrade", report.upgrade_text());
   }
 
   void rule(const RuleFindings& group, trace::SourceLines& sources) {

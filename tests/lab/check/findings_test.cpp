@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "gpu/history/refusal_history.h"
 #include "lab/check_traces.h"
 
 namespace anymps::lab::check {
@@ -103,6 +106,50 @@ TEST(CheckFindings, AnOperatorsReleaseIsTold) {
   EXPECT_EQ(operator_arrival("aten::linalg_eig", "2.13.0"), "on MPS in no release of PyTorch up to 2.15.0");
   // grid_sampler_3d.out runs in every release; the other overload is meant.
   EXPECT_EQ(operator_arrival("aten::grid_sampler_3d", "2.8"), "runs on MPS from PyTorch 2.9.0 on");
+}
+
+// Of a program with PyTorch 2.13.0, checked as another release.
+trace::TraceFile checked_as(const char* simulated) {
+  trace::TraceFile trace;
+  trace.facts = {{"torch", "2.13.0+cpu"}, {"as torch", simulated}};
+  trace.tallies = {check_tally(TraceKind::kFinding, "removed-operator\taten::qr", "a.py:1"),
+                   check_tally(TraceKind::kFinding, "upgrade-gain\taten::_linalg_eigh", "a.py:2"),
+                   check_tally(TraceKind::kFinding, "refused-operator\taten::grid_sampler_3d", "a.py:3"),
+                   check_tally(TraceKind::kFinding, "refused-operator\taten::linalg_eig", "a.py:4"),
+                   check_tally(TraceKind::kFinding, "pin-memory", "a.py:5")};
+  return trace;
+}
+
+TEST(CheckFindings, AnUpgradeIsToldFindingByFinding) {
+  const auto effects = [](const trace::TraceFile& trace) {
+    std::string text;
+    for (const Finding& finding : recorded_in({trace})) {
+      text += finding.subject + "=" + std::string(to_text(finding.upgrade)) + " ";
+    }
+    return text;
+  };
+  // Findings come in the order of their rules' names.
+  EXPECT_EQ(effects(checked_as("2.8")),
+            "= aten::grid_sampler_3d=breaks aten::linalg_eig= aten::qr=breaks aten::_linalg_eigh=gains ");
+  EXPECT_EQ(effects(checked_as("2.13")), "= aten::grid_sampler_3d= aten::linalg_eig= aten::qr= aten::_linalg_eigh= ");
+  const auto findings = recorded_in({checked_as("2.8")});
+  EXPECT_EQ(find_rule(findings, "refused-operator")->detail,
+            "runs on MPS from PyTorch 2.9.0 on; PyTorch 2.13.0, which is installed, runs it");
+}
+
+TEST(CheckFindings, ArgumentsThatAnUpgradeRefusesAreToldByTheirText) {
+  const auto row = std::ranges::find_if(gpu::history::refusal_histories(), [](const auto& one) {
+    return one.concerns("2.15.0") && one.concerns("2.13.0") && one.text.find('{') == one.text.npos;
+  });
+  ASSERT_NE(row, gpu::history::refusal_histories().end());
+  const std::string name(row->operators.substr(0, row->operators.find(',')));
+  trace::TraceFile trace = checked_as("2.15");
+  trace.tallies = {check_tally(TraceKind::kFinding, "refused-arguments\taten::" + name + ": " + std::string(row->text),
+                               "a.py:1")};
+  EXPECT_EQ(recorded_in({trace}).front().upgrade, UpgradeEffect::kNone);
+  // Of 2.10 it is not known what it refuses: nothing is said to be new since.
+  trace.facts["torch"] = "2.10.0";
+  EXPECT_EQ(recorded_in({trace}).front().upgrade, UpgradeEffect::kNone);
 }
 
 TEST(SourceSite, IsParsedFromItsEnd) {
