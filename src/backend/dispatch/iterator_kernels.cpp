@@ -1,14 +1,13 @@
 // PyTorch's helpers that launch a library's kernels over an iterator of tensors. A kernel's name says which form it is
-// of ("add_dense_scalar_float_float"), and each form takes its arguments in an order of its own: both as
-// c10/metal/indexing.h registers them, from PyTorch 2.13 on.
-#include "backend/release/torch_release.h"
-#if ANYMPS_LIBRARIES_KNOW_THEIR_FUNCTIONS
+// of ("add_dense_scalar_float_float"), and each form takes its arguments in an order of its own: both as the release's
+// c10/metal/indexing.h registers them.
 #include <ATen/TensorIterator.h>
 #include <ATen/native/mps/MetalShaderLibrary.h>
 #include <c10/metal/common.h>
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <limits>
@@ -16,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "backend/release/torch_release.h"
 #include "backend/shaders/shader_launch.h"
 
 namespace anymps::backend::dispatch {
@@ -59,8 +59,11 @@ const char* metal_name(ScalarType type) {
   }
 }
 
-// From so many elements on a thread takes several of them, if they are floating.
-constexpr std::uint32_t kSeveralEachFrom = 1U << 18U;
+// The form whose threads take several elements each, if they are floating.
+#if ANYMPS_LIBRARIES_KNOW_THEIR_FUNCTIONS
+constexpr const char* kSeveralForm = "dense_ilp" C10_METAL_ILP_PER_THREAD_STR;
+constexpr std::uint64_t kSeveral = c10::metal::ILP_PER_THREAD;
+constexpr std::uint32_t kSeveralFrom = 1U << 18U;  // elements
 
 // "ilp" or "scalar": a form that the environment asks for.
 std::optional<bool> forced_several(const char* variable) {
@@ -70,10 +73,12 @@ std::optional<bool> forced_several(const char* variable) {
   if (std::string_view(value) == "scalar") return false;
   return std::nullopt;
 }
+#else
+constexpr const char* kSeveralForm = "dense_vec4";
+constexpr std::uint64_t kSeveral = 4;
+#endif
 
-std::uint64_t in_groups_of_several(std::uint64_t count) {
-  return (count + c10::metal::ILP_PER_THREAD - 1) / c10::metal::ILP_PER_THREAD;
-}
+std::uint64_t in_groups_of_several(std::uint64_t count) { return (count + kSeveral - 1) / kSeveral; }
 
 // A launch over an iterator: the tensors at the first places, then what the form asks for.
 class IteratorLaunch {
@@ -123,6 +128,16 @@ class IteratorLaunch {
     const auto group =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(threads, state_.pipeline->max_threads_per_threadgroup()));
     run(state_, encoding_, {shaders::narrowed(threads), 1, 1}, {group, 1, 1});
+  }
+  // The two innermost dimensions along x and y, all others along z.
+  void over_planes(const TensorIteratorBase& iterator) {
+    const auto inner = static_cast<std::uint64_t>(iterator.shape()[0]);
+    const auto next = iterator.ndim() > 1 ? static_cast<std::uint64_t>(iterator.shape()[1]) : 1;
+    const auto outer = static_cast<std::uint64_t>(iterator.numel()) / (inner * next);
+    const auto most = static_cast<std::uint64_t>(state_.pipeline->max_threads_per_threadgroup());
+    const auto width = static_cast<std::uint32_t>(std::min(inner, most));
+    run(state_, encoding_, {shaders::narrowed(inner), shaders::narrowed(next), shaders::narrowed(outer)},
+        {width, static_cast<std::uint32_t>(std::min(next, most / width)), 1});
   }
   // The innermost dimension along x, all others along y.
   void over_rows(const TensorIteratorBase& iterator) {
@@ -185,9 +200,12 @@ class BinaryLaunch {
         natural_(natural.value_or(out_.scalar_type())),
         inputs_{IteratorLaunch::narrow_scalar(iterator.input(0)), IteratorLaunch::narrow_scalar(iterator.input(1))} {
     choose_form();
+#if ANYMPS_LIBRARIES_KNOW_THEIR_FUNCTIONS
     promote_scalar();
-    alpha_type_ = alpha_type.value_or(form_.cast ? out_.scalar_type() : iterator.common_dtype());
     choose_several(several_from);
+#endif
+    alpha_type_ =
+        alpha_type.value_or(form_.cast && ANYMPS_ALPHA_HAS_RESULTS_TYPE ? out_.scalar_type() : iterator.common_dtype());
   }
 
   std::string kernel(const std::string& name) const {
@@ -196,8 +214,12 @@ class BinaryLaunch {
       return fmt::format("{}_{}{}", metal_name(to), metal_name(from), alpha);
     };
     const ScalarType to = out_.scalar_type();
+#if ANYMPS_LIBRARIES_KNOW_THEIR_FUNCTIONS
     // What is computed in: the result's type, but for comparisons.
     const std::string cast_types = types(to, to == at::kBool ? iterator_.common_dtype() : to);
+#else
+    const std::string cast_types = metal_name(to) + alpha;
+#endif
     const ScalarType whole = inputs_[form_.left ? 1 : 0].scalar_type();
     switch (form_.kind) {
       case BinaryForm::Kind::kCastOutput:
@@ -211,9 +233,7 @@ class BinaryLaunch {
       case BinaryForm::Kind::kPlain:
         break;
     }
-    const char* shape = !iterator_.is_contiguous() ? "strided"
-                        : form_.several            ? "dense_ilp" C10_METAL_ILP_PER_THREAD_STR
-                                                   : "dense";
+    const char* shape = !iterator_.is_contiguous() ? "strided" : form_.several ? kSeveralForm : "dense";
     return fmt::format("{}_{}_{}{}", name, shape, form_.cast ? "cast_" : "",
                        form_.cast ? cast_types : types(to, inputs_[0].scalar_type()));
   }
@@ -259,6 +279,7 @@ class BinaryLaunch {
     }
   }
 
+#if ANYMPS_LIBRARIES_KNOW_THEIR_FUNCTIONS
   // An integer beside floats is made a float here, which loses nothing that the kernel would not.
   void promote_scalar() {
     if (form_.kind != BinaryForm::Kind::kScalar || !form_.cast) return;
@@ -277,10 +298,11 @@ class BinaryLaunch {
   void choose_several(std::optional<std::uint32_t> from) {
     if (form_.kind != BinaryForm::Kind::kPlain || !iterator_.is_contiguous() || form_.cast || alpha_) return;
     const std::uint32_t otherwise =
-        c10::isFloatingType(out_.scalar_type()) ? kSeveralEachFrom : std::numeric_limits<std::uint32_t>::max();
+        c10::isFloatingType(out_.scalar_type()) ? kSeveralFrom : std::numeric_limits<std::uint32_t>::max();
     form_.several = static_cast<std::uint64_t>(iterator_.numel()) >= from.value_or(otherwise);
     form_.several = forced_several("PYTORCH_BINARY_FORCE_FLAVOR").value_or(form_.several);
   }
+#endif
 
   void rebind_scalar(IteratorLaunch& launch) const {
     const at::Tensor& scalar = inputs_[form_.left ? 0 : 1];
@@ -300,6 +322,21 @@ void refuse_double(const TensorIteratorBase& iterator) {
   TORCH_CHECK(iterator.output().scalar_type() != at::kDouble, "float64 is not supported on MPS");
 }
 
+void launch_binary(at::native::mps::MetalShaderLibrary& library, TensorIteratorBase& iter, const std::string& name,
+                   const std::optional<c10::Scalar>& alpha, std::optional<ScalarType> alpha_type,
+                   std::optional<ScalarType> natural, std::optional<std::uint32_t> several_from) {
+  refuse_double(iter);
+  if (iter.numel() == 0) return;
+  if (!iter.can_use_32bit_indexing()) {
+    for (auto&& part : iter.with_32bit_indexing()) {
+      launch_binary(library, part, name, alpha, alpha_type, natural, several_from);
+    }
+    return;
+  }
+  const BinaryLaunch launch(iter, alpha, alpha_type, natural, several_from);
+  launch.run(library.getPipelineStateForFunc(launch.kernel(name)));
+}
+
 void launch_ternary(at::native::mps::MetalShaderLibrary& library, TensorIteratorBase& iter, const std::string& name,
                     const std::optional<c10::Scalar>& alpha, std::optional<ScalarType> alpha_type) {
   refuse_double(iter);
@@ -308,14 +345,21 @@ void launch_ternary(at::native::mps::MetalShaderLibrary& library, TensorIterator
     for (auto&& part : iter.with_32bit_indexing()) launch_ternary(library, part, name, alpha, alpha_type);
     return;
   }
-  std::array<ScalarType, 3> types{};
+  // Of the three inputs and the result.
+  std::array<ScalarType, 4> types{};
   for (int i = 0; i < 3; ++i)
     types[static_cast<std::size_t>(i)] = IteratorLaunch::narrow_scalar(iter.input(i)).scalar_type();
-  const ScalarType to = iter.output().scalar_type();
+  const ScalarType to = types[3] = iter.output().scalar_type();
+#if ANYMPS_TERNARY_CASTS_ITS_RESULT
+  const ScalarType computed = iter.common_dtype();
+  const bool cast = std::ranges::any_of(types, [computed](ScalarType type) { return type != computed; });
+#else
+  const ScalarType computed = to;
   const bool cast = types[0] != types[1] || types[0] != types[2];
+#endif
   const bool dense = iter.is_contiguous();
   const char* shape = dense ? "dense" : "strided";
-  std::string kernel = cast ? fmt::format("{}_{}_cast_{}", name, shape, metal_name(to))
+  std::string kernel = cast ? fmt::format("{}_{}_cast_{}", name, shape, metal_name(computed))
                             : fmt::format("{}_{}_{}_{}", name, shape, metal_name(to), metal_name(types[0]));
   const ScalarType number = alpha_type.value_or(iter.common_dtype());
   if (alpha) kernel += std::string("_") + metal_name(number);
@@ -326,9 +370,13 @@ void launch_ternary(at::native::mps::MetalShaderLibrary& library, TensorIterator
     for (int i = 0; i < 4; ++i) launch.add(iter.strides(i));
     launch.add(iter.ndim());
     launch.add(std::array{number_of(types[0]), number_of(types[1]), number_of(types[2]), number_of(to)});
+#if ANYMPS_TERNARY_CASTS_ITS_RESULT
+    return launch.over_planes(iter);
+#endif
   } else if (cast) {
-    launch.add(std::array{size_of(types[0]), size_of(types[1]), size_of(types[2])});
-    launch.add(std::array{number_of(types[0]), number_of(types[1]), number_of(types[2])});
+    // Kernels of older releases read three of each.
+    launch.add(std::array{size_of(types[0]), size_of(types[1]), size_of(types[2]), size_of(to)});
+    launch.add(std::array{number_of(types[0]), number_of(types[1]), number_of(types[2]), number_of(to)});
   }
   launch.over(static_cast<std::uint64_t>(iter.numel()));
 }
@@ -341,6 +389,7 @@ namespace at::native::mps {
 using namespace anymps::backend::dispatch;  // NOLINT(google-build-using-namespace): the definitions below belong to
                                             // both
 
+#if ANYMPS_LIBRARIES_KNOW_THEIR_FUNCTIONS
 void MetalShaderLibrary::exec_unary_kernel(TensorIteratorBase& iter, const std::string& name,
                                            const std::optional<c10::Scalar> alpha,
                                            const std::optional<c10::ScalarType> scalar_arg_type,
@@ -355,7 +404,7 @@ void MetalShaderLibrary::exec_unary_kernel(TensorIteratorBase& iter, const std::
   const c10::ScalarType to = iter.output().scalar_type();
   const c10::ScalarType from = iter.input(0).scalar_type();
   const c10::ScalarType alpha_type = scalar_arg_type.value_or(iter.common_dtype());
-  bool several = dense && !alpha && c10::isFloatingType(to) && count >= kSeveralEachFrom;
+  bool several = dense && !alpha && c10::isFloatingType(to) && count >= kSeveralFrom;
   if (dense && !alpha) several = forced_several("PYTORCH_UNARY_FORCE_FLAVOR").value_or(several);
 
   const char* shape = !dense ? "strided" : several || alpha ? "dense" : "dense_scalar";
@@ -422,17 +471,65 @@ void MetalShaderLibrary::exec_binary_kernel(TensorIteratorBase& iter, const std:
                                             const std::optional<c10::ScalarType> scalar_arg_type,
                                             const std::optional<c10::ScalarType> natural_output_dtype,
                                             const std::optional<uint32_t> ilp_threshold) {
-  refuse_double(iter);
-  if (iter.numel() == 0) return;
+  launch_binary(*this, iter, name, alpha, scalar_arg_type, natural_output_dtype, ilp_threshold);
+}
+
+#else
+namespace {
+
+void launch_unary(MetalShaderLibrary& library, TensorIteratorBase& iter, const std::string& name,
+                  const std::optional<c10::Scalar>& alpha, std::optional<c10::ScalarType> alpha_type, bool has_vec4) {
   if (!iter.can_use_32bit_indexing()) {
-    for (auto&& part : iter.with_32bit_indexing()) {
-      exec_binary_kernel(part, name, alpha, scalar_arg_type, natural_output_dtype, ilp_threshold);
-    }
+    for (auto&& part : iter.with_32bit_indexing()) launch_unary(library, part, name, alpha, alpha_type, has_vec4);
     return;
   }
-  const BinaryLaunch launch(iter, alpha, scalar_arg_type, natural_output_dtype, ilp_threshold);
-  launch.run(getPipelineStateForFunc(launch.kernel(name)));
+  const auto count = static_cast<std::uint64_t>(iter.numel());
+  if (count == 0) return;
+  const bool dense = iter.is_contiguous();
+  const bool several = has_vec4 && dense && !alpha && c10::isFloatingType(iter.common_dtype());
+  const c10::ScalarType number = alpha_type.value_or(iter.common_dtype());
+  const at::Tensor input = iter.input(0);
+  const at::Tensor output = iter.output(0);
+  std::string kernel = fmt::format("{}_{}_{}_{}", name,
+                                   several ? kSeveralForm
+                                   : dense ? "dense"
+                                           : "strided",
+                                   metal_name(output.scalar_type()), metal_name(input.scalar_type()));
+  if (alpha) kernel += std::string("_") + metal_name(number);
+  IteratorLaunch launch(library.getPipelineStateForFunc(kernel), iter);
+  if (!dense) {
+    launch.add(output.sizes());
+    launch.add(input.strides());
+    launch.add(output.strides());
+    launch.add(static_cast<std::uint32_t>(input.dim()));
+  }
+  if (several) launch.add(static_cast<std::uint32_t>(count));
+  if (alpha) launch.add(*alpha, number);
+  launch.over(several ? in_groups_of_several(count) : count);
 }
+
+}  // namespace
+
+#if ANYMPS_UNARY_HAS_VECTORS_OF_FOUR
+void MetalShaderLibrary::exec_unary_kernel(TensorIteratorBase& iter, const std::string& name,
+                                           const std::optional<c10::Scalar> alpha,
+                                           const std::optional<c10::ScalarType> scalar_arg_type, bool supports_vec4) {
+  launch_unary(*this, iter, name, alpha, scalar_arg_type, supports_vec4);
+}
+#else
+void MetalShaderLibrary::exec_unary_kernel(TensorIteratorBase& iter, const std::string& name,
+                                           const std::optional<c10::Scalar> alpha,
+                                           const std::optional<c10::ScalarType> scalar_arg_type) {
+  launch_unary(*this, iter, name, alpha, scalar_arg_type, false);
+}
+#endif
+
+void MetalShaderLibrary::exec_binary_kernel(TensorIteratorBase& iter, const std::string& name,
+                                            const std::optional<c10::Scalar> alpha,
+                                            const std::optional<c10::ScalarType> scalar_arg_type) {
+  launch_binary(*this, iter, name, alpha, scalar_arg_type, std::nullopt, std::nullopt);
+}
+#endif
 
 #if ANYMPS_TERNARY_TAKES_ALPHA
 void MetalShaderLibrary::exec_ternary_kernel(TensorIteratorBase& iter, const std::string& name,
@@ -447,41 +544,3 @@ void MetalShaderLibrary::exec_ternary_kernel(TensorIteratorBase& iter, const std
 #endif
 
 }  // namespace at::native::mps
-#else
-#include <ATen/TensorIterator.h>
-#include <ATen/native/mps/MetalShaderLibrary.h>
-#include <c10/util/Exception.h>
-
-namespace at::native::mps {
-namespace {
-
-[[noreturn]] void refuse(const char* helper) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "anymps has MetalShaderLibrary::", helper, " from PyTorch 2.13 on");
-}
-
-}  // namespace
-
-#if ANYMPS_TORCH_SINCE(2, 12)
-void MetalShaderLibrary::exec_unary_kernel(TensorIteratorBase& iter, const std::string& name,
-                                           const std::optional<c10::Scalar> alpha,
-                                           const std::optional<c10::ScalarType> scalar_arg_type, bool supports_vec4) {
-#else
-void MetalShaderLibrary::exec_unary_kernel(TensorIteratorBase& iter, const std::string& name,
-                                           const std::optional<c10::Scalar> alpha,
-                                           const std::optional<c10::ScalarType> scalar_arg_type) {
-#endif
-  refuse("exec_unary_kernel");
-}
-
-void MetalShaderLibrary::exec_binary_kernel(TensorIteratorBase& iter, const std::string& name,
-                                            const std::optional<c10::Scalar> alpha,
-                                            const std::optional<c10::ScalarType> scalar_arg_type) {
-  refuse("exec_binary_kernel");
-}
-
-void MetalShaderLibrary::exec_ternary_kernel(TensorIteratorBase& iter, const std::string& name) {
-  refuse("exec_ternary_kernel");
-}
-
-}  // namespace at::native::mps
-#endif

@@ -7,6 +7,13 @@
 #define ANYMPS_TORCH_SINCE(major, minor) \
   (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
 
+// MetalShaderLibrary::exec_unary_kernel can ask for kernels that take four elements a thread; 2.13 has other ones.
+#define ANYMPS_UNARY_HAS_VECTORS_OF_FOUR ANYMPS_TORCH_SINCE(2, 12)
+
+// In exec_binary_kernel, the number beside tensors of two types has the result's type; before, that which they promote
+// to.
+#define ANYMPS_ALPHA_HAS_RESULTS_TYPE ANYMPS_TORCH_SINCE(2, 12)
+
 // Attention's operator for MPS takes enable_gqa; before, keys and values are repeated in front of it.
 #define ANYMPS_ATTENTION_GROUPS_QUERIES ANYMPS_TORCH_SINCE(2, 12)
 
@@ -17,8 +24,24 @@
 // kernels over iterators look for the form of a kernel that there is. Those of older releases ask for other forms.
 #define ANYMPS_LIBRARIES_KNOW_THEIR_FUNCTIONS ANYMPS_TORCH_SINCE(2, 13)
 
+// index_select and index_add tell of a bad index at the next synchronisation, with a text of their own.
+#define ANYMPS_DEVICE_CHECKS_INDICES ANYMPS_TORCH_SINCE(2, 14)
+
 // MetalShaderLibrary::exec_unary_kernel_raw takes the name as std::string_view, not as std::string.
 #define ANYMPS_RAW_NAME_IS_VIEW ANYMPS_TORCH_SINCE(2, 14)
 
 // MetalShaderLibrary::exec_ternary_kernel takes a number beside three tensors.
 #define ANYMPS_TERNARY_TAKES_ALPHA ANYMPS_TORCH_SINCE(2, 15)
+
+// Its kernels compute in the type that all inputs promote to, cast what they store, and find strided elements by three
+// dimensions of the grid.
+#define ANYMPS_TERNARY_CASTS_ITS_RESULT ANYMPS_TORCH_SINCE(2, 15)
+
+// The device says that it has float8_e4m3fn.
+#define ANYMPS_DEVICE_HAS_FLOAT8 ANYMPS_TORCH_SINCE(2, 15)
+
+// The stable C interface passes bytes to Metal kernels (torch_mps_set_arg_bytes).
+#define ANYMPS_STABLE_SHIM_SETS_BYTES ANYMPS_TORCH_SINCE(2, 15)
+
+// PYTORCH_MPS_METAL_VERSION says in which version of Metal sources are written.
+#define ANYMPS_METAL_VERSION_CAN_BE_CHOSEN ANYMPS_TORCH_SINCE(2, 15)
