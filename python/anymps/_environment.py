@@ -9,20 +9,23 @@ import warnings
 
 import torch
 
-# What PyTorch 2.13 reads, and when: as it is loaded, when the first tensor is made, or at the first use of what it is
-# about.
+# What PyTorch reads, and when: as it is loaded, when the first tensor is made, or at the first use of what it is about.
 _AT_FIRST_TENSOR = (
     "PYTORCH_MPS_HIGH_WATERMARK_RATIO",
     "PYTORCH_MPS_LOW_WATERMARK_RATIO",
     "PYTORCH_DEBUG_MPS_ALLOCATOR",
 )
 _AT_FIRST_USE = ("PYTORCH_MPS_FAST_MATH", "PYTORCH_MPS_PREFER_METAL", "PYTORCH_MPS_DISABLE_PREFILL_ATTENTION")
+# By the first release that reads them.
+_ARRIVED = {(2, 15): ("PYTORCH_MPS_METAL_VERSION",)}
 # What guides write of and PyTorch does not read.
 _LOG_LEVEL = "PYTORCH_MPS_LOG_LEVEL"
 _LOG_PROFILE_INFO = "PYTORCH_MPS_LOG_PROFILE_INFO"
 _TRACE_SIGNPOSTS = "PYTORCH_MPS_TRACE_SIGNPOSTS"
 _AT_LOAD = ("PYTORCH_ENABLE_MPS_FALLBACK", _LOG_PROFILE_INFO, _TRACE_SIGNPOSTS)
-KNOWN = (*_AT_LOAD, *_AT_FIRST_TENSOR, *_AT_FIRST_USE, _LOG_LEVEL)
+_RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
+_HERE = tuple(name for release, names in _ARRIVED.items() if release <= _RELEASE for name in names)
+KNOWN = (*_AT_LOAD, *_AT_FIRST_TENSOR, *_AT_FIRST_USE, *_HERE, _LOG_LEVEL)
 
 
 def _is_of_mps(name: str) -> bool:

@@ -6,6 +6,7 @@
 
 #include "backend/observe/synchronize.h"
 #include "backend/registration.h"
+#include "backend/release/torch_release.h"
 #include "backend/runtime/event_time.h"
 #include "backend/runtime/memory.h"
 #include "gpu/event.h"
@@ -42,6 +43,9 @@ class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
         (1ULL << c10::kIndex_Float) | (1ULL << c10::kIndex_ComplexHalf) | (1ULL << c10::kIndex_ComplexFloat) |
         (1ULL << c10::kIndex_Bool) | (1ULL << c10::kIndex_BFloat16) | (1ULL << c10::kIndex_UInt32) |
         (1ULL << c10::kIndex_UInt16) | (1ULL << c10::kIndex_UInt64);
+#if ANYMPS_DEVICE_HAS_FLOAT8
+    capability.capability_data.capability_bits |= 1ULL << c10::kIndex_Float8_e4m3fn;
+#endif
     return capability;
   }
 

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 
+#include "backend/release/torch_release.h"
 #include "backend/runtime/memory.h"
 #include "gpu/device.h"
 #include "gpu/memory/heap.h"
@@ -189,3 +190,18 @@ AOTITorchError aoti_torch_mps_run_command_block(AOTIMetalKernelFunctionHandle fu
     own.launch.runCommandBlock([&] { callback(&own, user_data); });
   });
 }
+
+#if ANYMPS_STABLE_SHIM_SETS_BYTES
+// Of torch/csrc/stable/c/shim.h, which declares it for builds of PyTorch that have MPS. Extensions call it and look at
+// what it returns, so that nothing is left for the next synchronisation.
+extern "C" AOTI_TORCH_EXPORT AOTITorchError torch_mps_set_arg_bytes(AOTIMetalKernelFunctionHandle func, unsigned idx,
+                                                                    const void* ptr, uint64_t size) {
+  constexpr uint64_t kMostBytes = 4096;
+  AOTI_TORCH_CONVERT_EXCEPTION_TO_ERROR_CODE({
+    TORCH_CHECK(ptr != nullptr, "Pointer is null.");
+    TORCH_CHECK(size > 0 && size <= kMostBytes, "size must be in (0, 4096], got ", size,
+                ". Metal setBytes only supports transient data up to 4 KB. Pass larger data as a tensor.");
+    launch_of(func).setArg(idx, ptr, size);
+  });
+}
+#endif

@@ -12,13 +12,14 @@
 #include "backend/dispatch/alias_kernel.h"
 #include "backend/dispatch/cpu_call.h"
 #include "backend/ops/registration.h"
+#include "backend/release/torch_release.h"
 #include "backend/runtime/argument_tensors.h"
 #include "gpu/device.h"
 
 namespace anymps::backend::ops {
 namespace {
 
-enum class Family { kGather, kScatter, kIndex, kIndexPut, kIndexSelect, kEmbeddingBag, kEmbeddingBackward };
+enum class Family { kGather, kScatter, kIndex, kIndexPut, kIndexSelect, kIndexAdd, kEmbeddingBag, kEmbeddingBackward };
 
 struct DeferredOperator {
   const char* name;
@@ -51,6 +52,11 @@ constexpr DeferredOperator kDeferred[] = {
     {"_index_put_impl_", Family::kIndexPut},
     {"index_select", Family::kIndexSelect},  // which embedding calls
     {"index_select.out", Family::kIndexSelect},
+#if ANYMPS_DEVICE_CHECKS_INDICES
+    {"index_add", Family::kIndexAdd},
+    {"index_add.out", Family::kIndexAdd},
+    {"index_add_", Family::kIndexAdd},
+#endif
     {"_embedding_bag", Family::kEmbeddingBag},
     {"_embedding_bag_forward_only", Family::kEmbeddingBag},
     {"embedding_dense_backward", Family::kEmbeddingBackward},
@@ -64,23 +70,40 @@ bool is_out_of_bounds(const c10::Error& error) {
          text.find("num_embeddings") != std::string_view::npos || text.find("valid range") != std::string_view::npos;
 }
 
-// What is wrong with the first index that is none of `rows`.
-std::optional<std::string> bad_index(const at::Tensor& given, std::int64_t rows) {
+struct BadIndex {
+  std::int64_t position;
+  std::int64_t index;
+};
+
+// The first index that is none of `rows`.
+std::optional<BadIndex> bad_index(const at::Tensor& given, std::int64_t rows) {
   const at::Tensor indices = given.to(at::kCPU, at::kLong).contiguous();
   for (std::int64_t i = 0; i < indices.numel(); ++i) {
     const std::int64_t index = indices.const_data_ptr<std::int64_t>()[i];
-    if (index < 0 || index >= rows) {
-      return c10::str("Index ", i, " is out of bounds: ", index, ", range 0 to ", rows);
-    }
+    if (index < 0 || index >= rows) return BadIndex{i, index};
   }
   return std::nullopt;
+}
+
+// As embedding_bag's kernel says it.
+std::string text_by_position(const BadIndex& bad, std::int64_t rows) {
+  return c10::str("Index ", bad.position, " is out of bounds: ", bad.index, ", range 0 to ", rows);
+}
+
+// As the check in front of index_select and index_add does, where a release has one; others say nothing on a Mac.
+std::string text_of_selection(const BadIndex& bad, std::int64_t rows) {
+#if ANYMPS_DEVICE_CHECKS_INDICES
+  return c10::str("index ", bad.index, " is out of bounds for dimension with size ", rows);
+#else
+  return text_by_position(bad, rows);
+#endif
 }
 
 at::Tensor in_range(const at::Tensor& indices, std::int64_t rows) {
   return indices.clamp(0, std::max<std::int64_t>(rows - 1, 0));
 }
 
-// How many there are to select from by index_select(self, dim, index).
+// How many there are to select from by index_select(self, dim, index), or to add to by index_add.
 std::int64_t selected_rows(const std::vector<c10::IValue>& arguments) {
   const at::Tensor self = arguments[0].toTensor();
   return self.dim() > 0 ? self.size(arguments[1].toInt()) : 1;
@@ -127,9 +150,16 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
       case Family::kScatter:
         return "scatter: " + text;
       case Family::kIndexSelect:
-        return bad_index(arguments[2].toTensor(), selected_rows(arguments)).value_or(text);
-      case Family::kEmbeddingBag:
-        return bad_index(arguments[1].toTensor(), arguments[0].toTensor().size(0)).value_or(text);
+      case Family::kIndexAdd: {
+        const std::int64_t rows = selected_rows(arguments);
+        const auto bad = bad_index(arguments[2].toTensor(), rows);
+        return bad ? text_of_selection(*bad, rows) : text;
+      }
+      case Family::kEmbeddingBag: {
+        const std::int64_t rows = arguments[0].toTensor().size(0);
+        const auto bad = bad_index(arguments[1].toTensor(), rows);
+        return bad ? text_by_position(*bad, rows) : text;
+      }
       default:
         return text;
     }
@@ -148,13 +178,13 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
         }
         return;
       case Family::kScatter:
-        stack->emplace_back(writes ? (op.schema().is_mutable() && op.schema().arguments().back().alias_info() != nullptr
-                                          ? arguments.back()
-                                          : arguments[0])
-                                   : c10::IValue(arguments[0].toTensor().clone()));
+        stack->emplace_back(written(op, arguments));
         return;
       case Family::kIndexPut:
         stack->emplace_back(arguments[0]);
+        return;
+      case Family::kIndexAdd:
+        stack->emplace_back(written(op, arguments));
         return;
       case Family::kEmbeddingBackward:
         break;
@@ -170,6 +200,12 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
     }
     stack->insert(stack->end(), arguments.begin(), arguments.end());
     inner_(op, keys, stack);
+  }
+
+  // The tensor that the call writes: the last argument, the first, or a new one.
+  static c10::IValue written(const c10::OperatorHandle& op, const std::vector<c10::IValue>& arguments) {
+    if (op.schema().returns()[0].alias_info() == nullptr) return arguments[0].toTensor().clone();
+    return op.schema().arguments().back().alias_info() != nullptr ? arguments.back() : arguments[0];
   }
 
   static runtime::OptionalTensors clamped(const at::Tensor& self, const runtime::OptionalTensors& indices) {

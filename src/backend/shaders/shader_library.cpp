@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/native/mps/MetalShaderLibrary.h>
 #include <c10/util/Exception.h>
+#include <c10/util/env.h>
 #include <fmt/args.h>
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -42,14 +44,32 @@ void* address_of(const at::TensorBase& tensor) {
   return storage_of(tensor).base + tensor.storage_offset() * static_cast<std::int64_t>(tensor.element_size());
 }
 
+#if ANYMPS_METAL_VERSION_CAN_BE_CHOSEN
+// As __METAL_VERSION__ has it; nothing where it is not chosen, or with a warning where it is no version that PyTorch
+// knows.
+std::optional<unsigned> chosen_metal_version() {
+  const auto text = c10::utils::get_env("PYTORCH_MPS_METAL_VERSION");
+  if (!text) return std::nullopt;
+  if (*text == "3.1") return 310;
+  if (*text == "3.2") return 320;
+  if (*text == "4.0") return 400;
+  TORCH_WARN("Ignoring PYTORCH_MPS_METAL_VERSION=", *text, ", expected 3.1, 3.2 or 4.0");
+  return std::nullopt;
+}
+#else
+std::optional<unsigned> chosen_metal_version() { return std::nullopt; }
+#endif
+
 // As PyTorch asks Metal for it on macOS 15: safe mathematics unless PYTORCH_MPS_FAST_MATH is set.
 metal::frontend::SourceOptions source_options() {
   static const bool fast_math = [] {
     const char* value = std::getenv("PYTORCH_MPS_FAST_MATH");
     return value != nullptr && std::string_view(value) != "0";
   }();
+  static const std::optional<unsigned> version = chosen_metal_version();
   metal::frontend::SourceOptions options;
   options.fast_math = fast_math;
+  if (version) options.version = *version;
   return options;
 }
 
