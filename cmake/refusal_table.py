@@ -17,6 +17,8 @@ GROUPS = {
     "int16": ["Short"],
     "int32": ["Int"],
     "int64": ["Long"],
+    "float8": ["Float8_e4m3fn", "Float8_e4m3fnuz", "Float8_e5m2", "Float8_e5m2fnuz"],
+    "complex32": ["ComplexHalf"],
     "complex64": ["ComplexFloat"],
 }
 ALL = GROUPS["floating"] + GROUPS["integral"] + GROUPS["complex"] + GROUPS["bool"]
@@ -24,6 +26,7 @@ EXCEPTIONS = {
     "RuntimeError": "kRuntimeError",
     "NotImplementedError": "kNotImplementedError",
     "TypeError": "kTypeError",
+    "ValueError": "kValueError",
     "alert": "kDeterminismAlert",
 }
 

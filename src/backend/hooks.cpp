@@ -51,7 +51,7 @@ bool is_on_macos_or_newer(unsigned major, unsigned minor) {
 
 // Where macOS is too old for PyTorch, or names a Mac that is none: asked often, and never an exception.
 bool device_is_there() {
-  static const bool there = !gpu::device_problem() && gpu::device_facts().supported;
+  static const bool there = !gpu::device_problem() && gpu::device_facts().macos_major >= ANYMPS_OLDEST_MACOS;
   return there;
 }
 

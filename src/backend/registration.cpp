@@ -90,6 +90,7 @@ void register_device() {
     ops::register_distance(mps);
     ops::register_bincount(mps);
     ops::register_complex_math(mps);
+    ops::register_ldexp(mps);
     ops::register_quantized(mps);
     ops::register_random(mps);
     ops::register_sampling(mps);

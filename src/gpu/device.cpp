@@ -37,7 +37,6 @@ DeviceFacts facts_from_environment() {
   facts.max_buffer_length = history::max_buffer_for(facts.recommended_working_set);
   facts.macos_major = chosen.macos.major;
   facts.macos_minor = chosen.macos.minor;
-  facts.supported = chosen.macos >= history::kOldestMacos;
   return facts;
 }
 

@@ -16,7 +16,6 @@ struct DeviceFacts {
   std::size_t max_buffer_length = 0;        // MTLDevice.maxBufferLength
   unsigned macos_major = 0;
   unsigned macos_minor = 0;
-  bool supported = true;  // PyTorch finds a device on this version of macOS
 };
 
 // The simulated Mac: the one that ANYMPS_MAC names, else one of this machine's own memory size; under the macOS

@@ -39,10 +39,18 @@ class Ran:
     detail: str = ""
     exception: str = ""  # the type's name, when the device raised
     no_reference: bool = False  # the CPU has no kernel for the dtype; it was asked in a wider one, or not at all
+    everywhere: bool = False  # the CPU raised the same, in the same words
 
 
 class Raised(Exception):
     """The device raised; the original is the cause. Told apart from an error of the reference or of this harness."""
+
+    def __init__(self, where: str, on_cpu: BaseException | None = None):
+        super().__init__(where)
+        self.on_cpu = on_cpu  # what the CPU raised, where it was asked
+
+    def is_everywhere(self) -> bool:
+        return type(self.on_cpu) is type(self.__cause__) and str(self.on_cpu) == str(self.__cause__)
 
 
 class ReferenceRaised(Exception):
@@ -87,7 +95,7 @@ def run(pair: Pair, op, expectation: Expectation, device: str, compiled: int = 0
                 ran = comparison.run(dtype_of(pair.dtype), gradient=pair.direction == "gradient")
         except Raised as raised:
             error = raised.__cause__
-            ran = Ran(RAISED, f"{raised}: {_text(error)}", type(error).__name__)
+            ran = Ran(RAISED, f"{raised}: {_text(error)}", type(error).__name__, everywhere=raised.is_everywhere())
         except ReferenceRaised as raised:
             ran = Ran(DIFFERS, f"only the CPU raised: {_text(raised.__cause__)}")
             comparison.no_reference = True
@@ -105,12 +113,13 @@ def run_errors(op, device: str) -> Ran:
         count += 1
         try:
             _call(op, error.sample_input)
-        except NotImplementedError as e:
-            return Ran(RAISED, f"sample {i}: {_text(e)}", type(e).__name__)
-        except error.error_type as e:
-            if not re.search(error.error_regex, str(e)):
-                return Ran(DIFFERS, f"sample {i}: says {_text(e)!r} where {error.error_regex!r} was expected")
         except Exception as e:
+            if isinstance(e, error.error_type) and re.search(error.error_regex, str(e)):
+                continue
+            if isinstance(e, NotImplementedError):
+                return Ran(RAISED, f"sample {i}: {_text(e)}", type(e).__name__)
+            if isinstance(e, error.error_type):
+                return Ran(DIFFERS, f"sample {i}: says {_text(e)!r} where {error.error_regex!r} was expected")
             return Ran(DIFFERS, f"sample {i}: {type(e).__name__} where {error.error_type} was expected: {_text(e)}")
         else:
             return Ran(DIFFERS, f"sample {i}: no exception where {error.error_type} {error.error_regex!r} was expected")
@@ -151,7 +160,7 @@ class Comparison:
         try:
             out = (_call_compiled if self.compiled else _call)(self.op, sample)
         except Exception as e:
-            raise Raised(where) from e
+            raise Raised(where, self.on_cpu(cpu_sample)) from e
         reference, cpu_sample, wider = self.reference(cpu_sample, out)
         narrow = reference.to(out.dtype) if wider else reference
         forward = self.hold(cpu_sample, narrow, out, f"{where}, value")
@@ -179,7 +188,7 @@ class Comparison:
         try:
             got = torch.autograd.grad(outs, inputs, [seed.to(self.device) for seed in drawn], allow_unused=True)
         except Exception as e:
-            raise Raised(where) from e
+            raise Raised(where, reference_error) from e
         if expected is None:
             raise ReferenceRaised(where) from reference_error
         if any(
@@ -187,6 +196,14 @@ class Comparison:
         ):  # the reference ran in a wider type
             expected = tuple(None if e is None else e.to(x.dtype) for e, x in zip(expected, inputs, strict=True))
         return self.equal(expected, got, where)
+
+    def on_cpu(self, cpu_sample) -> BaseException | None:
+        """What the CPU raises."""
+        try:
+            _call(self.op, cpu_sample)
+        except Exception as error:
+            return error
+        return None
 
     def reference(self, cpu_sample, out):
         """(The CPU's result, the sample it came from, whether that one is wider)."""

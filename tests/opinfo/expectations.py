@@ -20,9 +20,13 @@ import copy
 import csv
 import dataclasses
 import re
+import sys
 import types
 import unittest
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "cmake"))
+import refusal_table
 
 DIRECTIONS = ("forward", "gradient", "errors")
 WORKS, REFUSES, OTHER_NUMBER, SKIPPED = "works", "refuses", "other-number", "skipped"
@@ -57,9 +61,10 @@ class Expectation:
     tolerances: tuple[float, float] | None = None  # from the OpInfo itself
 
 
-def load_wrong_numbers() -> list[dict[str, str]]:
+def load_wrong_numbers(release: str) -> list[dict[str, str]]:
+    """Those of a release of PyTorch: its column names the first and the last one, as in data/refusals.txt."""
     with open(Path(__file__).with_name("wrong_numbers.tsv"), newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t"))
+        return [line for line in csv.DictReader(file, delimiter="\t") if refusal_table.is_of(line["releases"], release)]
 
 
 # Which test of PyTorch's own file each direction mirrors: decorators may name a test.
@@ -91,7 +96,7 @@ class Expectations:
         errors = getattr(common_mps, "mps_ops_error_inputs_modifier", lambda ops: ops)(errors)
         self.databases = {"forward": forward, "gradient": gradient, "errors": errors}
         self.by_name = {d: {(op.name, op.variant_test_name): op for op in ops} for d, ops in self.databases.items()}
-        self.wrong_numbers = load_wrong_numbers()
+        self.wrong_numbers = load_wrong_numbers(".".join(torch.__version__.split(".")[:2]))
         self.dtypes = {
             "forward": [t for t in get_all_dtypes() if t not in (torch.float64, torch.complex128)],
             "gradient": [torch.float32, torch.float16],

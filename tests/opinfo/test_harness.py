@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -48,6 +47,10 @@ def refuse(*_):
     raise RuntimeError("no")
 
 
+def refuse_otherwise(*_):
+    raise RuntimeError("not at all")
+
+
 def same(x):
     return x * 2
 
@@ -64,6 +67,8 @@ def slightly_off(x):
         (same, lambda x: (x * 2)[:-1], expectations.WORKS, classify.DISAGREE),
         (same, lambda x: (x * 2).half(), expectations.WORKS, classify.DISAGREE),
         (same, refuse, expectations.WORKS, classify.ERROR),
+        (refuse, refuse, expectations.WORKS, classify.SKIPPED),
+        (refuse_otherwise, refuse, expectations.WORKS, classify.ERROR),
         (refuse, same, expectations.WORKS, classify.DISAGREE),
         (same, refuse, expectations.REFUSES, classify.REFUSED_AS_EXPECTED),
         (same, same, expectations.REFUSES, classify.UNEXPECTED_PASS),
@@ -121,7 +126,7 @@ def test_another_message_is_seen():
 
 
 def test_a_missing_operator_may_answer_bad_inputs_with_its_refusal():
-    ran = SimpleNamespace(what=compare.RAISED, exception="NotImplementedError", detail="")
+    ran = compare.Ran(compare.RAISED, exception="NotImplementedError")
     assert classify.classify(Expectation(expectations.WORKS), ran, True)[0] == classify.REFUSED_AS_EXPECTED
     assert classify.classify(Expectation(expectations.WORKS), ran, False)[0] == classify.ERROR
 

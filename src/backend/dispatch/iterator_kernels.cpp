@@ -54,6 +54,10 @@ const char* metal_name(ScalarType type) {
       return "float2";
     case ScalarType::ComplexHalf:
       return "half2";
+#if ANYMPS_DEVICE_HAS_FLOAT8
+    case ScalarType::Float8_e4m3fn:
+      return "float8_e4m3fn";
+#endif
     default:
       TORCH_CHECK(false, "Undefined type ", type);
   }

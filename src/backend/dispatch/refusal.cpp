@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backend/observe/check.h"
+#include "backend/release/torch_release.h"
 #include "backend/runtime/call_site.h"
 #include "backend/runtime/memory.h"
 #include "gpu/device.h"
@@ -21,8 +22,8 @@ constexpr std::size_t kMaxDimensions = 16;
 void refuse_missing_device() {
   static const std::optional<std::string> problem = gpu::device_problem();
   TORCH_CHECK(!problem, *problem);
-  TORCH_CHECK(gpu::device_facts().supported,
-              "The MPS backend is supported on macOS 14.0+. Current OS version can be queried using `sw_vers`");
+  TORCH_CHECK(gpu::device_facts().macos_major >= ANYMPS_OLDEST_MACOS, "The MPS backend is supported on macOS ",
+              ANYMPS_OLDEST_MACOS, ".0+. Current OS version can be queried using `sw_vers`");
 }
 
 void refuse_float64(c10::ScalarType dtype) {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu/device.h"
+
 namespace anymps::backend::dispatch::predicates {
 namespace {
 
@@ -38,6 +40,12 @@ bool has_fractions(const c10::IValue& value) {
   return at::isFloatingType(dtype) || at::isComplexType(dtype);
 }
 
+// scatter_reduce: by amin or amax.
+bool compares(c10::ArrayRef<c10::IValue> arguments, at::ScalarType dtype) {
+  const std::string_view how = arguments[4].toStringView();
+  return (how == "amin" || how == "amax") && arguments[0].toTensor().scalar_type() == dtype;
+}
+
 }  // namespace
 
 bool types_differ(c10::ArrayRef<c10::IValue> arguments) {
@@ -68,7 +76,28 @@ bool output_not_divisible_by_input(c10::ArrayRef<c10::IValue> arguments) {
          !(divides(sizes.input_height, sizes.output_height) && divides(sizes.input_width, sizes.output_width));
 }
 
-bool interpolation_is_bicubic(c10::ArrayRef<c10::IValue> arguments) { return arguments[3].toInt() == kBicubic; }
+bool right_side_alone_is_complex(c10::ArrayRef<c10::IValue> arguments) {
+  return !arguments[0].toTensor().is_complex() && arguments[1].toTensor().is_complex();
+}
+
+bool is_below_macos_15(c10::ArrayRef<c10::IValue>) { return gpu::device_facts().macos_major < 15; }
+
+bool compares_int64(c10::ArrayRef<c10::IValue> arguments) { return compares(arguments, at::kLong); }
+bool compares_int64_below_macos_15(c10::ArrayRef<c10::IValue> arguments) {
+  return compares_int64(arguments) && is_below_macos_15(arguments);
+}
+bool compares_int32_below_macos_15(c10::ArrayRef<c10::IValue> arguments) {
+  return compares(arguments, at::kInt) && is_below_macos_15(arguments);
+}
+
+bool transforms_more_than_four_dimensions(c10::ArrayRef<c10::IValue> arguments) {
+  return arguments[1].toIntList().size() > 4;
+}
+
+bool interpolation_is_bicubic(c10::ArrayRef<c10::IValue> arguments) { return arguments[2].toInt() == kBicubic; }
+bool interpolation_of_backward_is_bicubic(c10::ArrayRef<c10::IValue> arguments) {
+  return arguments[3].toInt() == kBicubic;
+}
 
 bool accumulates_fractions(c10::ArrayRef<c10::IValue> arguments) {
   return arguments[3].toBool() && has_fractions(arguments[0]);

@@ -22,6 +22,7 @@ enum class RefusalKind {
   kRuntimeError,
   kNotImplementedError,
   kTypeError,
+  kValueError,
   kDeterminismAlert,  // an error or a warning, as torch.use_deterministic_algorithms says, or neither
 };
 
@@ -107,8 +108,11 @@ std::string filled_in(std::string_view text, std::optional<ScalarType> dtype, co
     replace_all(result, "{metal}", metal_name(*dtype));
   }
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (!arguments[i].isTensor() || !arguments[i].toTensor().defined()) continue;
     const std::string& name = schema.arguments()[i].name();
+    if (arguments[i].isIntList()) {
+      replace_all(result, "{length of " + name + "}", std::to_string(arguments[i].toIntList().size()));
+    }
+    if (!arguments[i].isTensor() || !arguments[i].toTensor().defined()) continue;
     replace_all(result, "{dtype of " + name + "}", c10::toString(arguments[i].toTensor().scalar_type()));
     replace_all(result, "{type of " + name + "}", std::string(arguments[i].toTensor().dtype().name()));
   }
@@ -121,6 +125,8 @@ const char* python_class(RefusalKind kind) {
       return "NotImplementedError";
     case RefusalKind::kTypeError:
       return "TypeError";
+    case RefusalKind::kValueError:
+      return "ValueError";
     default:
       return "RuntimeError";
   }
@@ -135,6 +141,8 @@ void refuse_arguments(const c10::FunctionSchema& schema, RefusalKind kind, const
       C10_THROW_ERROR(NotImplementedError, text);
     case RefusalKind::kTypeError:
       C10_THROW_ERROR(TypeError, text);
+    case RefusalKind::kValueError:
+      C10_THROW_ERROR(ValueError, text);
     case RefusalKind::kDeterminismAlert:
       at::globalContext().alertNotDeterministic(text);
       return;

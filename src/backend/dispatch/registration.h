@@ -14,7 +14,8 @@ void register_permanent_fallback(torch::Library& aten, const char* name);
 void register_other_release(torch::Library& aten);
 // The operators that programs call most, without the alias kernel's boxing.
 void register_hot(torch::Library& aten);
-// At the device's key, and at its autograd key, or autograd would take the operator for one without a gradient.
+// In releases where it runs on the CPU. At the device's key, and at its autograd key, or autograd would take the
+// operator for one without a gradient.
 void register_svd(torch::Library& aten);
 
 }  // namespace anymps::backend::dispatch

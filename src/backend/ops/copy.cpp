@@ -9,17 +9,26 @@
 #include "backend/observe/profile_log.h"
 #include "backend/observe/synchronize.h"
 #include "backend/ops/registration.h"
+#include "backend/release/torch_release.h"
 #include "backend/runtime/waits.h"
 #include "gpu/trace/trace.h"
 
 namespace anymps::backend::ops {
 namespace {
 
-// A Mac converts on the device by a Metal kernel for each pair of types, and Metal has no type of eight bits.
+// PyTorch's Metal kernels know one of the floating types of eight bits, or none.
+bool has_metal_name(at::ScalarType type) {
+#if ANYMPS_DEVICE_HAS_FLOAT8
+  if (type == at::kFloat8_e4m3fn) return true;
+#endif
+  return !c10::isFloat8Type(type);
+}
+
+// A Mac converts on the device by a Metal kernel for each pair of types.
 void check_conversion(const at::Tensor& self, const at::Tensor& source) {
   if (self.scalar_type() == source.scalar_type() || !self.is_mps() || !source.is_mps()) return;
   for (const at::ScalarType type : {self.scalar_type(), source.scalar_type()}) {
-    TORCH_CHECK(!c10::isFloat8Type(type), "Undefined type ", type);
+    TORCH_CHECK(has_metal_name(type), "Undefined type ", type);
   }
 }
 

@@ -27,10 +27,13 @@ bool folds(const at::Tensor& input, const at::Tensor& weight, const std::optiona
   return !(has_bias && input.dim() == 3 && input.is_contiguous());  // that one it folds by itself, bias included
 }
 
+// Not by reshape, which cannot tell how many rows there are where a row is empty.
+at::Tensor as_rows(const at::Tensor& tensor) { return tensor.dim() == 1 ? tensor.unsqueeze(0) : tensor.flatten(0, -2); }
+
 at::Tensor folded_linear(const at::Tensor& x, const at::Tensor& w, const std::optional<at::Tensor>& b) {
   std::vector<std::int64_t> shape = x.sizes().vec();
   shape.back() = w.size(0);
-  at::Tensor result = x.reshape({-1, x.size(-1)}).mm(w.t()).view(shape);
+  at::Tensor result = as_rows(x).mm(w.t()).view(shape);
   return b ? result.add_(*b) : result;
 }
 
@@ -55,14 +58,14 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_backward(const at::Tensor&
   const at::Tensor x = cpu(input);
   const at::Tensor g = cpu(grad);
   const at::Tensor w = cpu(weight);
-  const at::Tensor rows = g.reshape({-1, w.dim() == 1 ? 1 : w.size(0)});
+  const at::Tensor rows = as_rows(w.dim() == 1 ? g.unsqueeze(-1) : g);
   const at::Tensor matrix = w.dim() == 1 ? w.unsqueeze(0) : w;
   at::Tensor grad_input;
   at::Tensor grad_weight;
   at::Tensor grad_bias;
   if (wanted[0]) grad_input = rows.mm(matrix.conj()).view(x.sizes());
   if (wanted[1]) {
-    grad_weight = rows.t().mm(x.reshape({-1, x.size(-1)}).conj()).view(w.sizes());
+    grad_weight = rows.t().mm(as_rows(x).conj()).view(w.sizes());
   }
   if (wanted[2]) grad_bias = rows.sum(0).view(w.dim() == 1 ? at::IntArrayRef{} : at::IntArrayRef{w.size(0)});
   return {cpu.back(grad_input), cpu.back(grad_weight), cpu.back(grad_bias)};

@@ -19,6 +19,7 @@ void register_composite_attention(torch::Library& autograd);
 void register_rms_norm(torch::Library& aten);
 void register_distance(torch::Library& aten);
 void register_bincount(torch::Library& aten);
+void register_ldexp(torch::Library& aten);
 void register_complex_math(torch::Library& aten);
 void register_quantized(torch::Library& aten);
 void register_random(torch::Library& aten);

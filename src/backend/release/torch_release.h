@@ -14,6 +14,13 @@
 // to.
 #define ANYMPS_ALPHA_HAS_RESULTS_TYPE ANYMPS_TORCH_SINCE(2, 12)
 
+// Below this version of macOS PyTorch finds no device.
+#if ANYMPS_TORCH_SINCE(2, 15)
+#define ANYMPS_OLDEST_MACOS 15
+#else
+#define ANYMPS_OLDEST_MACOS 14
+#endif
+
 // Attention's operator for MPS takes enable_gqa; before, keys and values are repeated in front of it.
 #define ANYMPS_ATTENTION_GROUPS_QUERIES ANYMPS_TORCH_SINCE(2, 12)
 
@@ -37,11 +44,11 @@
 // dimensions of the grid.
 #define ANYMPS_TERNARY_CASTS_ITS_RESULT ANYMPS_TORCH_SINCE(2, 15)
 
-// The device says that it has float8_e4m3fn.
-#define ANYMPS_DEVICE_HAS_FLOAT8 ANYMPS_TORCH_SINCE(2, 15)
-
 // The stable C interface passes bytes to Metal kernels (torch_mps_set_arg_bytes).
 #define ANYMPS_STABLE_SHIM_SETS_BYTES ANYMPS_TORCH_SINCE(2, 15)
 
 // PYTORCH_MPS_METAL_VERSION says in which version of Metal sources are written.
 #define ANYMPS_METAL_VERSION_CAN_BE_CHOSEN ANYMPS_TORCH_SINCE(2, 15)
+
+// The device says that it has float8_e4m3fn. Metal kernels convert to and from it, and multiply it.
+#define ANYMPS_DEVICE_HAS_FLOAT8 ANYMPS_TORCH_SINCE(2, 15)

@@ -23,7 +23,7 @@ struct MacosVersion {
 
 // Simulated unless the user names another.
 inline constexpr MacosVersion kDefaultMacos{26, 0};
-// Below this one, PyTorch 2.13 finds no device (MPSDevice.mm asks MPSGraph for a method of macOS 14).
+// Below this one, PyTorch 2.9 to 2.14 finds no device (MPSDevice.mm asks MPSGraph for a method of macOS 14).
 inline constexpr MacosVersion kOldestMacos{14, 0};
 
 struct Figure {

@@ -42,6 +42,7 @@ struct Version {
 
 // Below which macOS that torch finds no device.
 Version oldest_macos(const Version& torch) {
+  if (torch >= Version{2, 15}) return {15, 0};
   if (torch >= Version{2, 9}) return {gpu::history::kOldestMacos.major, gpu::history::kOldestMacos.minor};
   return torch >= Version{2, 5} ? Version{13, 0} : Version{12, 3};
 }
