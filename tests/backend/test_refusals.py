@@ -75,11 +75,15 @@ def mps(*shape, dtype=torch.float32):
     return torch.ones(shape, device="mps").to(dtype)
 
 
+def eight_bits():
+    return torch.ones(2, 2).to(torch.float8_e4m3fn).to("mps")
+
+
 CASES = {
     "dtype": (
-        lambda: torch.linalg.lu_factor(mps(2, 2, dtype=torch.complex64)),
+        lambda: torch.linalg.inv(mps(2, 2, dtype=torch.complex64)),
         RuntimeError,
-        "linalg.lu_factor(): MPS doesn't support complex types.",
+        "linalg_inv: not supported for complex types yet!",
     ),
     "predicate": (
         lambda: torch.linalg.lu_factor(mps(2, 2), pivot=False),
@@ -87,9 +91,9 @@ CASES = {
         "linalg.lu_factor(): MPS doesn't allow pivot == False.",
     ),
     "NotImplementedError": (
-        lambda: F.softplus(mps(2, dtype=torch.int64)),
+        lambda: F.smooth_l1_loss(mps(2, dtype=torch.int64), mps(2, dtype=torch.int64)),
         NotImplementedError,
-        "Not implemented for long",
+        "MPS doesn't know how to do square_i64",
     ),
     "promoted": (
         lambda: torch.nextafter(mps(2, dtype=torch.int32), mps(2, dtype=torch.int64)),
@@ -131,10 +135,15 @@ CASES = {
         RuntimeError,
         "Expected N % 32 == 0 && K % 32 == 0 to be true, but got false.",
     ),
+    "product of eight bits": (
+        lambda: torch.mm(eight_bits(), eight_bits()),
+        TypeError,
+        "Trying to convert Float8_e4m3fn to the MPS backend but it does not have support for that dtype.",
+    ),
     "conversion to eight bits": (
-        lambda: mps(2).to(torch.float8_e4m3fn),
+        lambda: mps(2).to(torch.float8_e5m2),
         RuntimeError,
-        "Undefined type Float8_e4m3fn",
+        "Undefined type Float8_e5m2",
     ),
     "output of no size": (
         lambda: F.adaptive_avg_pool2d(mps(1, 1, 4, 4), 0),

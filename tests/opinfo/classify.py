@@ -67,7 +67,7 @@ def classify(expectation, ran, operator_is_missing: bool) -> tuple[str, str]:
         if agreed:
             return AGREE, ""
         if ran.everywhere:
-            return SKIPPED, "the CPU raises the same"
+            return SKIPPED, "the CPU does the same"
         if TOO_MANY_DIMENSIONS in ran.detail:
             return REFUSED_AS_EXPECTED, ran.exception
         if ran.what == compare.RAISED:

@@ -39,7 +39,7 @@ class Ran:
     detail: str = ""
     exception: str = ""  # the type's name, when the device raised
     no_reference: bool = False  # the CPU has no kernel for the dtype; it was asked in a wider one, or not at all
-    everywhere: bool = False  # the CPU raised the same, in the same words
+    everywhere: bool = False  # the CPU raised the same, in the same words; or nothing, as the device
 
 
 class Raised(Exception):
@@ -122,7 +122,8 @@ def run_errors(op, device: str) -> Ran:
                 return Ran(DIFFERS, f"sample {i}: says {_text(e)!r} where {error.error_regex!r} was expected")
             return Ran(DIFFERS, f"sample {i}: {type(e).__name__} where {error.error_type} was expected: {_text(e)}")
         else:
-            return Ran(DIFFERS, f"sample {i}: no exception where {error.error_type} {error.error_regex!r} was expected")
+            what = f"sample {i}: no exception where {error.error_type} {error.error_regex!r} was expected"
+            return Ran(DIFFERS, what, everywhere=not _raises(op, to_cpu(error.sample_input)))
     return Ran(SAME) if count else Ran(NOTHING, "no error inputs")
 
 
@@ -160,7 +161,7 @@ class Comparison:
         try:
             out = (_call_compiled if self.compiled else _call)(self.op, sample)
         except Exception as e:
-            raise Raised(where, self.on_cpu(cpu_sample)) from e
+            raise Raised(where, _raises(self.op, cpu_sample)) from e
         reference, cpu_sample, wider = self.reference(cpu_sample, out)
         narrow = reference.to(out.dtype) if wider else reference
         forward = self.hold(cpu_sample, narrow, out, f"{where}, value")
@@ -196,14 +197,6 @@ class Comparison:
         ):  # the reference ran in a wider type
             expected = tuple(None if e is None else e.to(x.dtype) for e, x in zip(expected, inputs, strict=True))
         return self.equal(expected, got, where)
-
-    def on_cpu(self, cpu_sample) -> BaseException | None:
-        """What the CPU raises."""
-        try:
-            _call(self.op, cpu_sample)
-        except Exception as error:
-            return error
-        return None
 
     def reference(self, cpu_sample, out):
         """(The CPU's result, the sample it came from, whether that one is wider)."""
@@ -279,6 +272,14 @@ def _arguments(sample) -> tuple:
 
 def _call(op, sample):
     return op(sample.input, *sample.args, **sample.kwargs)
+
+
+def _raises(op, sample) -> BaseException | None:
+    try:
+        _call(op, sample)
+    except Exception as error:
+        return error
+    return None
 
 
 def _call_compiled(op, sample):

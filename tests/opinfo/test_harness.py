@@ -117,7 +117,12 @@ def test_nothing_to_differentiate_is_a_skip():
 )
 def test_error_inputs(on_device, expected):
     error = ErrorInput(SampleInput(torch.ones(1, device="mps")), error_type=RuntimeError, error_regex="no")
-    assert outcome(FakeOp(same, on_device, [error]), "errors", dtype="-") == expected
+    assert outcome(FakeOp(refuse, on_device, [error]), "errors", dtype="-") == expected
+
+
+def test_bad_inputs_that_the_cpu_takes_too_say_nothing():
+    error = ErrorInput(SampleInput(torch.ones(1, device="mps")), error_type=RuntimeError, error_regex="no")
+    assert outcome(FakeOp(same, same, [error]), "errors", dtype="-") == classify.SKIPPED
 
 
 def test_another_message_is_seen():

@@ -165,6 +165,15 @@ void AliasKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
   for (std::size_t i = stack->size() - schema.returns().size(); i < stack->size(); ++i) to_mps(alias, (*stack)[i]);
 }
 
+namespace {
+
+// AT_DISPATCH's words. PyTorch refuses arguments by the same exception: the negation of bools, from 2.15 on.
+bool is_missing_kernel(const c10::NotImplementedError& error) {
+  return std::string_view(error.what_without_backtrace()).find("not implemented for") != std::string_view::npos;
+}
+
+}  // namespace
+
 void AliasKernel::call(const c10::OperatorHandle& op, const Facts& facts, torch::jit::Stack* stack) {
   if (target_ == AliasTarget::kDispatcher) {
     op.callBoxed(stack);
@@ -199,7 +208,8 @@ void AliasKernel::call(const c10::OperatorHandle& op, const Facts& facts, torch:
   std::vector<c10::IValue> arguments(stack->begin() + static_cast<std::ptrdiff_t>(begin), stack->end());
   try {
     op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
-  } catch (const c10::NotImplementedError&) {
+  } catch (const c10::NotImplementedError& error) {
+    if (!is_missing_kernel(error)) throw;
     stack->resize(begin);
     stack->insert(stack->end(), arguments.begin(), arguments.end());
     bool computed = true;
