@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gpu/support/float16.h"
+#include "metal/abi/tensor_operation.h"
 
 namespace anymps::metal::abi {
 namespace {
@@ -266,6 +267,9 @@ void perform(const CooperativeCall& point, Simdgroup& simdgroup, std::uint32_t m
       return;
     case CooperativeOp::kMatrixProduct:
       multiply(simdgroup);
+      return;
+    case CooperativeOp::kTensorOperation:
+      perform_tensor_operation(simdgroup, mask);
       return;
     default:
       break;

@@ -56,6 +56,7 @@ enum class CooperativeOp : std::uint8_t {
   kExchange,  // every lane sees what every lane gave: shuffles, broadcasts
   kVote,      // of 32-bit truths: a Votes in the first bytes of the result
   kMatrixProduct,
+  kTensorOperation,  // of what tensor_operation.h describes; nothing is taken
   kSum,
   kProduct,
   kMin,

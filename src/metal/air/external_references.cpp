@@ -192,7 +192,7 @@ void look_at_intrinsic(const llvm::Function& function) {
 
 void look_at_function(const llvm::Function& function) {
   if (function.isIntrinsic()) return look_at_intrinsic(function);
-  const bool is_airs = function.getName().starts_with("air.");
+  const bool is_airs = is_external_function(function.getName());
   if (function.isDeclarationForLinker()) {
     if (!is_airs) refuse("it refers to a function that is neither its own nor AIR's:", function);
     return;
@@ -211,6 +211,10 @@ void look_at_variable(const llvm::GlobalVariable& variable) {
 }
 
 }  // namespace
+
+bool is_external_function(std::string_view name) {
+  return name.starts_with("air.") || name.starts_with("__tensorops_impl_");
+}
 
 void refuse_external_references(const llvm::Module& module) {
   if (!module.getModuleInlineAsm().empty()) refuse("it has assembly");

@@ -9,11 +9,13 @@
 #include "metal/lower/builtins/builtin_lowering.h"
 #include "metal/lower/optimiser.h"
 #include "metal/lower/transform/function_constants.h"
+#include "metal/lower/transform/fix_variable_sizes.h"
 #include "metal/lower/transform/guard_divisions.h"
 #include "metal/lower/transform/hoist_constant_loads.h"
 #include "metal/lower/transform/merge_switch_cases.h"
 #include "metal/lower/transform/narrow_matrices.h"
 #include "metal/lower/transform/normalise_attributes.h"
+#include "metal/lower/transform/thread_indices.h"
 #include "metal/lower/transform/uniform_loop_once.h"
 #include "metal/lower/workgroup/cooperative_ops.h"
 #include "metal/lower/workgroup/reconvergence_order.h"
@@ -71,6 +73,13 @@ class Lowering {
     pass(Pass::kIntegers, [&] { builtins::lower_integers(module_); });
     pass(Pass::kConversions, [&] { builtins::lower_conversions(module_); });
     pass(Pass::kAtomics, [&] { builtins::lower_atomics(module_); });
+    std::string refusal;
+    pass(Pass::kTensors, [&] {
+      refusal = builtins::lower_tensors(module_);
+      if (refusal.empty()) refusal = builtins::lower_tensor_operations(module_);
+      if (refusal.empty()) refusal = transform::fix_variable_sizes(module_);
+    });
+    if (!refusal.empty()) return refuse(std::move(refusal));
     if (const auto unknown = builtins::unknown_functions(module_); !unknown.empty()) {
       return refuse("it calls " + unknown.front() + ", which is not known here");
     }
@@ -88,6 +97,7 @@ class Lowering {
       if (options_.denormals_are_zero) transform::take_denormals_for_zero(module_);
     });
     pass(Pass::kFlatten, [&] { optimiser_.flatten(module_); });
+    pass(Pass::kThreadIndices, [&] { kernel_ = transform::add_thread_indices(module_, kernel_, parameters_); });
     const char* reason = nullptr;
     pass(Pass::kNarrowMatrices, [&] {
       if (!transform::narrow_matrices(*kernel_, reason)) lowered_.refusal = std::string("8x8 matrices: ") + reason;
@@ -167,7 +177,7 @@ class Lowering {
 
   llvm::Module& module_;
   llvm::Function* kernel_;
-  const std::vector<support::Parameter>& parameters_;
+  std::vector<support::Parameter> parameters_;  // with those that passes add
   const LoweringOptions& options_;
   llvm::TargetMachine& target_;
   Optimiser optimiser_;

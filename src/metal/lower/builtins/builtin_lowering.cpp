@@ -2,23 +2,30 @@
 
 #include <llvm/IR/Module.h>
 
+#include "metal/air/external_references.h"
+
 namespace anymps::metal::lower::builtins {
 namespace {
 
 constexpr llvm::StringLiteral kPrefix = "air.";
 
 bool lacks_a_body(const llvm::Function& function) {
-  return function.isDeclaration() && function.getName().starts_with(kPrefix) && !function.use_empty() &&
-         !is_cooperative(function.getName());
+  return function.isDeclaration() && air::is_external_function(function.getName()) && !function.use_empty() &&
+         !is_cooperative(function.getName()) && !is_thread_index(function.getName());
 }
 
 }  // namespace
 
 bool is_cooperative(llvm::StringRef function) {
+  if (function == kTensorOperation) return true;
   for (const llvm::StringRef prefix : {"air.simdgroup.barrier", "air.simd_", "air.quad_", "air.simdgroup_matrix_8x8"}) {
     if (function.starts_with(prefix)) return true;
   }
   return is_threadgroup_barrier(function);
+}
+
+bool is_thread_index(llvm::StringRef function) {
+  return function.starts_with(kIndexInSimdgroup) || function.starts_with(kSimdgroupIndex);
 }
 
 bool is_threadgroup_barrier(llvm::StringRef function) { return function.starts_with("air.wg.barrier"); }
@@ -44,12 +51,15 @@ void define_builtins(llvm::Module& module, Writer write) {
     builder.SetInsertPoint(block);
     llvm::SmallVector<llvm::Value*> arguments;
     for (llvm::Argument& argument : function.args()) arguments.push_back(&argument);
-    const auto [operation, suffix] = function.getName().drop_front(kPrefix.size()).split('.');
+    llvm::StringRef name = function.getName();
+    name.consume_front(kPrefix);
+    const auto [operation, suffix] = name.split('.');
     llvm::Value* value = nullptr;
     if (write(builder, {operation, suffix, arguments, function.getReturnType()}, value) == Written::kNotMine) {
       block->eraseFromParent();
       continue;
     }
+    function.setSection("");  // which says that it is defined elsewhere
     if (function.getReturnType()->isVoidTy()) {
       builder.CreateRetVoid();
     } else {

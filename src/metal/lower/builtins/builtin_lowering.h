@@ -19,7 +19,7 @@ namespace anymps::metal::lower::builtins {
 
 // What a pass knows of one declaration.
 struct Declared {
-  llvm::StringRef operation;  // "convert"
+  llvm::StringRef operation;  // "convert", or the whole name where it does not begin with "air."
   llvm::StringRef suffix;     // "f.f16.s.i32"
   llvm::ArrayRef<llvm::Value*> arguments;
   llvm::Type* result;
@@ -27,7 +27,7 @@ struct Declared {
 
 enum class Written { kNotMine, kDone };
 
-// Calls `write` for each declared function "air.*" that is used and has no body yet, with the builder in its first
+// Calls `write` for each declared function of AIR that is used and has no body yet, with the builder in its first
 // block. A writer that returns kDone has set `value` to the result (anything for void).
 using Writer = llvm::function_ref<Written(llvm::IRBuilder<>& builder, const Declared& declared, llvm::Value*& value)>;
 void define_builtins(llvm::Module& module, Writer write);
@@ -41,13 +41,24 @@ void lower_math(llvm::Module& module, bool denormals_are_zero);
 void lower_integers(llvm::Module& module);
 void lower_conversions(llvm::Module& module);
 void lower_atomics(llvm::Module& module);
+// Tensors, and cooperative tensors with what is done to them. Returns why not.
+std::string lower_tensors(llvm::Module& module);
+std::string lower_tensor_operations(llvm::Module& module);
 
 // After all optimisation: what is only moved keeps its bits.
 void expand_bfloat(llvm::Module& module);
 // After all optimisation, which would turn it back.
 void promote_half(llvm::Module& module);
 
-// Whether threads do it together: barriers, simdgroup and quad operations, 8x8 matrices.
+// What a tensor operation becomes: a call with the address of its abi::TensorCall.
+inline constexpr llvm::StringLiteral kTensorOperation = "anymps.tensor_operation";
+
+// Functions by which a thread asks for its own place, where no parameter of the kernel says it.
+inline constexpr llvm::StringLiteral kIndexInSimdgroup = "air.get_thread_index_in_simdgroup";
+inline constexpr llvm::StringLiteral kSimdgroupIndex = "air.get_simdgroup_index_in_threadgroup";
+bool is_thread_index(llvm::StringRef function);
+
+// Whether threads do it together: barriers, simdgroup and quad operations, 8x8 matrices, tensor operations.
 bool is_cooperative(llvm::StringRef function);
 bool is_threadgroup_barrier(llvm::StringRef function);
 // The call of a cooperative function that `value` is; null for anything else.
@@ -56,7 +67,7 @@ const llvm::CallInst* cooperative_call(const llvm::Value& value);
 // What is said of denormals in one function holds in another that is made of it.
 void copy_denormals(const llvm::Function& from, llvm::Function& to);
 bool waits_for_threadgroup(const llvm::BasicBlock& block);
-// Names of declarations "air.*" that are still used and that no pass knew.
+// Names of declarations of AIR's that are still used and that no pass knew.
 std::vector<std::string> unknown_functions(const llvm::Module& module);
 
 }  // namespace anymps::metal::lower::builtins

@@ -8,6 +8,7 @@
 
 #include "gpu/support/round_up.h"
 #include "metal/air/signature.h"
+#include "metal/lower/support/wider_function.h"
 #include "metal/lower/transform/normalise_attributes.h"
 
 namespace anymps::metal::lower::transform {
@@ -15,21 +16,6 @@ namespace {
 
 constexpr std::size_t kLeastAlignment = 16;
 constexpr std::size_t kLine = 64;
-
-// The same function with one parameter more.
-llvm::Function* with_memory_parameter(llvm::Function* kernel) {
-  llvm::SmallVector<llvm::Type*> types;
-  for (llvm::Argument& argument : kernel->args()) types.push_back(argument.getType());
-  types.push_back(llvm::PointerType::get(kernel->getContext(), air::kThreadgroupSpace));
-  auto* wider = llvm::Function::Create(llvm::FunctionType::get(kernel->getReturnType(), types, false),
-                                       kernel->getLinkage(), "", kernel->getParent());
-  wider->copyAttributesFrom(kernel);
-  wider->takeName(kernel);
-  wider->splice(wider->end(), kernel);
-  for (unsigned i = 0; i < kernel->arg_size(); ++i) kernel->getArg(i)->replaceAllUsesWith(wider->getArg(i));
-  kernel->eraseFromParent();
-  return wider;
-}
 
 llvm::MDNode* mark_of(llvm::IRBuilder<>& b, std::size_t number) {
   return llvm::MDNode::get(b.getContext(), llvm::ConstantAsMetadata::get(b.getInt32(static_cast<unsigned>(number))));
@@ -55,7 +41,7 @@ llvm::Function* place_threadgroup_variables(llvm::Module& module, llvm::Function
   for (llvm::GlobalVariable& global : module.globals()) {
     if (global.getAddressSpace() == air::kThreadgroupSpace) variables.push_back(&global);
   }
-  kernel = with_memory_parameter(kernel);
+  kernel = support::with_parameter(kernel, llvm::PointerType::get(module.getContext(), air::kThreadgroupSpace));
   llvm::SmallVector<llvm::Constant*> constants(variables.begin(), variables.end());
   llvm::convertUsersOfConstantsToInstructions(constants);
   llvm::IRBuilder<> b(&*kernel->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());

@@ -84,6 +84,7 @@ class Vectorizer {
         folded_(simdgroups != Simdgroups::kWhole && lanes_ == abi::kLanes) {}
 
   VectorizedRun make() {
+    if (cooperative_ops_.tensors) throw CannotVectorize{"tensor operations"};
     workgroup::mark_invariant_loads(*kernel_, parameters_);
     one_ = make_thread("thread");
     // Where a vector takes many registers, the arrays that unrolling would make registers of are in memory anyway.

@@ -21,6 +21,11 @@ class CooperativeCallLowering {
   explicit CooperativeCallLowering(CooperativeOpWriter& ops) : m_(ops) {}
 
   bool write(llvm::CallInst& call, llvm::Value*& result) {
+    if (call.getCalledFunction()->getName() == builtins::kTensorOperation) {
+      m_.give(call.getArgOperand(0));
+      m_.meet({.op = CooperativeOp::kTensorOperation, .bytes = sizeof(void*)});
+      return true;
+    }
     llvm::StringRef name = call.getCalledFunction()->getName().drop_front(4);
     name.consume_back(".narrow");
     const auto [operation, type] = name.split('.');
@@ -178,6 +183,7 @@ CooperativeOps cooperative_ops_of(const llvm::Module& module) {
   for (const llvm::Function& function : module) {
     if (!function.isDeclaration() || function.use_empty() || !builtins::is_cooperative(function.getName())) continue;
     (builtins::is_threadgroup_barrier(function.getName()) ? ops.barriers : ops.exchanges) = true;
+    if (function.getName() == builtins::kTensorOperation) ops.tensors = true;
   }
   return ops;
 }

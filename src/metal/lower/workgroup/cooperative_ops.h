@@ -12,6 +12,7 @@ namespace anymps::metal::lower::workgroup {
 struct CooperativeOps {
   bool barriers = false;   // of their threadgroup
   bool exchanges = false;  // with their simdgroup
+  bool tensors = false;    // exchanges that are tensor operations
   bool any() const { return barriers || exchanges; }
 };
 CooperativeOps cooperative_ops_of(const llvm::Module& module);
