@@ -23,5 +23,7 @@ Step memory_step(std::string_view name, const Operand& to, std::span<const Opera
 // What the lanes of a simdgroup do together: all but threadgroup barriers.
 Step simdgroup_step(const DeclaredName& name, const Operand& to, std::span<const Operand> from);
 Step matrix_step(const DeclaredName& name, const Operand& to, std::span<const Operand> from);
+// Tensors, cooperative tensors and the operations on them.
+Step tensor_step(std::string_view name, const Operand& to, std::span<const Operand> from);
 
 }  // namespace anymps::metal::interpret

@@ -283,11 +283,13 @@ Step store_value(From from, const ModuleMemory& memory) {
   };
 }
 
-Step variable(const llvm::AllocaInst& instruction, const Operand& to, const ModuleMemory& memory, OwnMemory& own) {
-  if (instruction.isArrayAllocation()) return nullptr;
+}  // namespace
+
+Step variable_step(const llvm::AllocaInst& instruction, std::size_t count, const Operand& to,
+                   const ModuleMemory& memory, OwnMemory& own) {
   own.used = gpu::support::round_up(own.used, instruction.getAlign().value());
   const std::size_t offset = own.used;
-  own.used += memory.size_of(instruction.getAllocatedType());
+  own.used += memory.size_of(instruction.getAllocatedType()) * count;
   return [to, offset, own_bytes = own.own_bytes](const Lanes& lanes) {
     lanes.each([&](unsigned lane) {
       const std::byte* address = lanes.own_memory + lane * *own_bytes + offset;
@@ -295,6 +297,8 @@ Step variable(const llvm::AllocaInst& instruction, const Operand& to, const Modu
     });
   };
 }
+
+namespace {
 
 Step address(const llvm::GetElementPtrInst& instruction, const Operand& to, From from, const ModuleMemory& memory) {
   if (to.shape.count != 1) return nullptr;
@@ -342,8 +346,7 @@ bool is_bit_vector(const Shape& shape) { return shape.bits == 1 && shape.count >
 
 }  // namespace
 
-Step instruction_step(const llvm::Instruction& instruction, const Operand& to, From from, ModuleMemory& memory,
-                      OwnMemory& own) {
+Step instruction_step(const llvm::Instruction& instruction, const Operand& to, From from, ModuleMemory& memory) {
   using I = llvm::Instruction;
   if (const IntegerOperation operation = integer_operation(instruction.getOpcode())) {
     return integer_step(operation, to, from);
@@ -379,8 +382,6 @@ Step instruction_step(const llvm::Instruction& instruction, const Operand& to, F
       return is_bit_vector(to.shape) ? Step() : load_value(to, from[0], memory);
     case I::Store:
       return is_bit_vector(from[0].shape) ? Step() : store_value(from, memory);
-    case I::Alloca:
-      return variable(llvm::cast<llvm::AllocaInst>(instruction), to, memory, own);
     case I::GetElementPtr:
       return address(llvm::cast<llvm::GetElementPtrInst>(instruction), to, from, memory);
     default:

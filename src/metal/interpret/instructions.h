@@ -6,8 +6,9 @@
 #include "metal/interpret/memory.h"
 
 namespace llvm {
+class AllocaInst;
 class Instruction;
-}
+}  // namespace llvm
 
 namespace anymps::metal::interpret {
 
@@ -19,6 +20,10 @@ struct OwnMemory {
 
 // `from` has the instruction's operands. Null for what is not known.
 Step instruction_step(const llvm::Instruction& instruction, const Operand& to, std::span<const Operand> from,
-                      ModuleMemory& memory, OwnMemory& own);
+                      ModuleMemory& memory);
+
+// A variable, or so many of them side by side.
+Step variable_step(const llvm::AllocaInst& instruction, std::size_t count, const Operand& to,
+                   const ModuleMemory& memory, OwnMemory& own);
 
 }  // namespace anymps::metal::interpret

@@ -135,7 +135,7 @@ class InterpretedPipeline final : public pipeline::Pipeline {
     for (std::uint32_t first = 0; first < threads; first += kLanes) {
       const std::uint32_t count = std::min(threads - first, kLanes);
       Simdgroup& simdgroup = simdgroups_[first / kLanes];
-      simdgroup.begin(kernel_, count == kLanes ? ~Mask{0} : bit_of(count) - 1);
+      simdgroup.begin(kernel_, count == kLanes ? ~Mask{0} : bit_of(count) - 1, first / kLanes);
       const Lanes lanes = simdgroup.arguments();
       lanes.each([&](unsigned lane) {
         place.index = first + lane;

@@ -30,6 +30,7 @@ struct Lanes {
   std::byte* registers = nullptr;
   std::byte* own_memory = nullptr;  // what the lanes' variables live in
   Mask active = 0;
+  unsigned simdgroup = 0;  // which of its threadgroup
 
   const std::byte* read(const Operand& operand, unsigned lane) const {
     if (operand.constant != nullptr) return operand.constant;

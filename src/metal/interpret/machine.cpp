@@ -23,8 +23,9 @@ void make_room(std::unique_ptr<std::byte[]>& bytes, std::size_t& size, std::size
 
 }  // namespace
 
-void Simdgroup::begin(const Function& function, Mask lanes) {
+void Simdgroup::begin(const Function& function, Mask lanes, unsigned index) {
   depth_ = 0;
+  index_ = index;
   enter(function, lanes);
 }
 
@@ -83,7 +84,8 @@ Simdgroup::State Simdgroup::run(unsigned blocks) {
 }
 
 bool Simdgroup::act(Frame& frame, const Action& action) {
-  const Lanes lanes{.registers = frame.registers.get(), .own_memory = frame.own.get(), .active = frame.running};
+  const Lanes lanes{
+      .registers = frame.registers.get(), .own_memory = frame.own.get(), .active = frame.running, .simdgroup = index_};
   switch (action.kind) {
     case Action::Kind::kStep:
       action.step(lanes);

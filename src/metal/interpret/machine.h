@@ -14,8 +14,8 @@ class Simdgroup {
  public:
   enum class State : std::uint8_t { kRunning, kAtBarrier, kEnded };
 
-  // The lanes of `lanes` begin `function`.
-  void begin(const Function& function, Mask lanes);
+  // The lanes of `lanes` begin `function`, as the simdgroup with that number of its threadgroup.
+  void begin(const Function& function, Mask lanes, unsigned index = 0);
   // The registers of the function that was begun, to put its arguments there.
   Lanes arguments();
 
@@ -44,6 +44,7 @@ class Simdgroup {
 
   std::vector<std::unique_ptr<Frame>> frames_;  // used again, call after call
   std::size_t depth_ = 0;
+  unsigned index_ = 0;
   std::vector<std::byte> moved_;  // by phis of one edge
 };
 

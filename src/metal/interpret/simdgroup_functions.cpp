@@ -234,6 +234,13 @@ Step simdgroup_step(const DeclaredName& name, const Operand& to, From from) {
   if (operation == "simdgroup" && name.suffix == "barrier") return [](const Lanes&) {};  // lanes are never apart
   if (operation == "get_simdgroup_size") return constant(to, kLanes);
   if (operation == "get_quadgroup_size") return constant(to, kQuad);
+  if (operation == "get_thread_index_in_simdgroup") {
+    return [=](const Lanes& lanes) { lanes.each([&](unsigned lane) { lanes.set_bits(to, lane, 0, lane); }); };
+  }
+  if (operation == "get_simdgroup_index_in_threadgroup") {
+    return
+        [=](const Lanes& lanes) { lanes.each([&](unsigned lane) { lanes.set_bits(to, lane, 0, lanes.simdgroup); }); };
+  }
   if (operation == "is_uniform") return uniform({kLanes}, to, from[0]);
   const bool quad = operation.starts_with("quad_");
   if (!quad && !operation.starts_with("simd_")) return nullptr;

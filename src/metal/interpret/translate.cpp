@@ -5,10 +5,12 @@
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instructions.h>
 
+#include <optional>
 #include <unordered_map>
 
 #include "metal/interpret/functions.h"
 #include "metal/interpret/instructions.h"
+#include "metal/interpret/machine.h"
 #include "metal/interpret/order.h"
 
 namespace anymps::metal::interpret {
@@ -98,11 +100,29 @@ class FunctionTranslator {
       called(action, *callee, from);
       return action;
     }
+    if (const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) {
+      action.step = variable_step(*variable, count_of(*variable), action.result, memory_, own);
+      return action;
+    }
     for (const llvm::Value* value : instruction.operand_values()) from.push_back(operand(*value));
-    action.step = instruction_step(instruction, action.result, from, memory_, own);
+    action.step = instruction_step(instruction, action.result, from, memory_);
     if (!action.step)
       memory_.refuse(std::string("it has ") + instruction.getOpcodeName() + ", which is not known here");
     return action;
+  }
+
+  // Of tensors, functions say how many bytes they take: these are run at once.
+  std::size_t count_of(const llvm::AllocaInst& variable) {
+    constexpr std::uint64_t kMost = 64 << 10;
+    std::optional<std::uint64_t> count;
+    if (const auto* number = llvm::dyn_cast<llvm::ConstantInt>(variable.getArraySize())) count = number->getZExtValue();
+    const auto* call = llvm::dyn_cast<llvm::CallInst>(variable.getArraySize());
+    if (call != nullptr && call->arg_empty() && call->getCalledFunction() != nullptr &&
+        !call->getCalledFunction()->isDeclaration()) {
+      count = translator_.result_of(*call->getCalledFunction());
+    }
+    if (!count || *count > kMost) memory_.refuse("it has a variable of a size that is not known here");
+    return *count;
   }
 
   void called(Action& action, const llvm::Function& callee, const std::vector<Operand>& from) {
@@ -121,6 +141,7 @@ class FunctionTranslator {
     for (const auto family : {conversion_step, simdgroup_step, matrix_step}) {
       if (!action.step) action.step = family(declared, action.result, from);
     }
+    if (!action.step) action.step = tensor_step(name, action.result, from);
     if (!action.step) action.step = memory_step(name, action.result, from);
     if (!action.step && !from.empty()) action.step = math_step(name, action.result, from);
     if (!action.step) memory_.refuse("it calls " + std::string(name) + ", which is not known here");
@@ -190,6 +211,25 @@ const Function& Translator::function(const llvm::Function& function) {
     FunctionTranslator(*this, memory_, function, *made).run();
   }
   return *made;
+}
+
+std::uint64_t Translator::result_of(const llvm::Function& callee) {
+  Function caller;
+  Action call;
+  call.kind = Action::Kind::kCall;
+  call.callee = &function(callee);
+  call.result = {.shape = memory_.shape_of(callee.getReturnType())};
+  caller.name = callee.getName().str();
+  caller.register_bytes = call.result.shape.bytes() * kLanes;
+  caller.block_at = {0};
+  const Operand result = call.result;
+  caller.blocks.emplace_back().actions.push_back(std::move(call));
+  caller.blocks.back().end = Block::End::kReturn;
+  std::vector<Simdgroup> alone(1);
+  alone[0].begin(caller, bit_of(0));
+  const Lanes lanes = alone[0].arguments();
+  run_threadgroup(caller.name, alone);
+  return lanes.bits(result, 0);
 }
 
 }  // namespace anymps::metal::interpret

@@ -21,6 +21,9 @@ class Translator {
   // Translates, or finds it translated. Throws pipeline::KernelError for what is not known. Lives as long as this.
   const Function& function(const llvm::Function& function);
 
+  // What a function without parameters returns, an integer: it is run, by one lane.
+  std::uint64_t result_of(const llvm::Function& function);
+
  private:
   ModuleMemory& memory_;
   std::deque<Function> functions_;
