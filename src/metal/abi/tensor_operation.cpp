@@ -14,8 +14,8 @@ namespace anymps::metal::abi {
 namespace {
 
 constexpr std::pair<std::string_view, TensorElement> kNames[] = {
-    {"f32", TensorElement::kFloat},   {"f16", TensorElement::kHalf},  {"b16", TensorElement::kBfloat},
-    {"bf", TensorElement::kBfloat},   {"i8", TensorElement::kInt8},   {"ui8", TensorElement::kUint8},
+    {"f32", TensorElement::kFloat}, {"f16", TensorElement::kHalf}, {"b16", TensorElement::kBfloat},
+    {"bf", TensorElement::kBfloat}, {"i8", TensorElement::kInt8},  {"ui8", TensorElement::kUint8},
     {"i32", TensorElement::kInt32}};
 
 template <typename T>
@@ -233,9 +233,8 @@ class Destination {
     });
   }
   void write_block(std::uint32_t row, std::uint32_t column, std::uint32_t index, const Block<Sum>& sums) const {
-    each(row, column, index, [&](std::byte* to, std::uint32_t r, std::uint32_t c) {
-      write(call_.destination.element, sums[r][c], to);
-    });
+    each(row, column, index,
+         [&](std::byte* to, std::uint32_t r, std::uint32_t c) { write(call_.destination.element, sums[r][c], to); });
   }
 
   void set_valid(std::int64_t columns, std::int64_t rows) const {
@@ -343,7 +342,11 @@ void matmul2d(const Calls& calls, const TensorCall& call) {
 class Convolution {
  public:
   Convolution(const Calls& calls, const TensorCall& call)
-      : call_(call), activations_(call.left), weights_(call.right), d_(descriptor_of(call)), layout_(layout_of(d_, call)),
+      : call_(call),
+        activations_(call.left),
+        weights_(call.right),
+        d_(descriptor_of(call)),
+        layout_(layout_of(d_, call)),
         destination_(calls, call, layout_) {
     std::memcpy(offsets_.data(), call.offsets, sizeof offsets_);
     channels_ = std::min(activations_.extent(0), weights_.extent(1));
@@ -390,8 +393,9 @@ class Convolution {
       const std::int64_t batch = at / width / height;
       const bool there = at < layout_.rows && x >= 0 && x < activations_.extent(1) && y >= 0 &&
                          y < activations_.extent(2) && batch < activations_.extent(3);
-      pixels[r] = there ? x * activations_.stride(4, 1) + y * activations_.stride(4, 2) + batch * activations_.stride(4, 3)
-                        : kOutside;
+      pixels[r] =
+          there ? x * activations_.stride(4, 1) + y * activations_.stride(4, 2) + batch * activations_.stride(4, 3)
+                : kOutside;
     }
     if (tap_x >= weights_.extent(2) || tap_y >= weights_.extent(3)) return;
     const std::int64_t tap = tap_x * weights_.stride(4, 2) + tap_y * weights_.stride(4, 3);
@@ -399,9 +403,10 @@ class Convolution {
       std::array<float, kSide> a;
       std::array<float, kSide> w;
       for (std::uint32_t r = 0; r < kSide; ++r) {
-        a[r] = pixels[r] == kOutside ? 0
-                                     : read<float>(activations_.type(),
-                                                   activations_.element(pixels[r] + channel * activations_.stride(4, 0)));
+        a[r] = pixels[r] == kOutside
+                   ? 0
+                   : read<float>(activations_.type(),
+                                 activations_.element(pixels[r] + channel * activations_.stride(4, 0)));
       }
       const std::int64_t weights = tap + channel * weights_.stride(4, 1);
       for (std::uint32_t c = 0; c < kSide; ++c) {

@@ -15,8 +15,8 @@ struct ExternalReference : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Whether that is the name of a function of AIR, which modules declare and the GPU's driver has: `air.`, and those behind
-// Metal 4's tensor operations.
+// Whether that is the name of a function of AIR, which modules declare and the GPU's driver has: `air.`, and those
+// behind Metal 4's tensor operations.
 bool is_external_function(std::string_view name);
 
 // Throws ExternalReference unless the module refers to nothing but its own functions and variables, AIR's functions,

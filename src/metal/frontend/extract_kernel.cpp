@@ -188,7 +188,7 @@ void check_calls(const llvm::Module& module) {
       if (call == nullptr) continue;
       const llvm::Function* callee = call->getCalledFunction();
       if (callee == nullptr) throw std::runtime_error("it calls a function by a pointer, which Metal's kernels cannot");
-      if (callee->isDeclaration() && !callee->isIntrinsic() && !callee->getName().starts_with("air.")) {
+      if (callee->isDeclaration() && !callee->isIntrinsic() && !air::is_external_function(callee->getName())) {
         throw std::runtime_error("undefined symbol: " + llvm::demangle(callee->getName()));
       }
     }

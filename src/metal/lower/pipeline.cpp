@@ -8,8 +8,8 @@
 
 #include "metal/lower/builtins/builtin_lowering.h"
 #include "metal/lower/optimiser.h"
-#include "metal/lower/transform/function_constants.h"
 #include "metal/lower/transform/fix_variable_sizes.h"
+#include "metal/lower/transform/function_constants.h"
 #include "metal/lower/transform/guard_divisions.h"
 #include "metal/lower/transform/hoist_constant_loads.h"
 #include "metal/lower/transform/merge_switch_cases.h"

@@ -92,6 +92,8 @@ class AirTarget final : public clang::TargetInfo {
   llvm::ArrayRef<const char*> getGCCRegNames() const override { return {}; }
   llvm::ArrayRef<GCCRegAlias> getGCCRegAliases() const override { return {}; }
   bool hasBitIntType() const override { return true; }
+  // For descriptors of tensor operations, which are template arguments (stdlib/MetalPerformancePrimitives).
+  size_t getMaxBitIntWidth() const override { return 1024; }
   bool useFP16ConversionIntrinsics() const override { return false; }
 
  private:

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <string>
 
+#include "metal/air/external_references.h"
 #include "metal/frontend/support/annotations.h"
 #include "metal/frontend/support/diagnostics.h"
 #include "metal/frontend/support/limits.h"
@@ -232,7 +233,7 @@ void refuse_undefined(clang::CodeGenerator& generator, clang::ASTContext& contex
         << declaration->getQualifiedNameAsString();
   }
   for (const llvm::Function& function : module) {
-    const bool is_known = function.isIntrinsic() || function.getName().starts_with("air.");
+    const bool is_known = function.isIntrinsic() || air::is_external_function(function.getName());
     if (!function.isDeclaration() || is_known || function.use_empty()) continue;
     const auto* declaration = declaration_of<clang::FunctionDecl>(generator, function);
     if (declaration == nullptr || declaration->isDefined() || sources.isInSystemHeader(declaration->getLocation())) {

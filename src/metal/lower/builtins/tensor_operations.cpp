@@ -216,7 +216,8 @@ class OperationWriter {
 
   Written write(llvm::Value*& value) {
     llvm::StringRef name = d_.operation;
-    if (const auto run = run_called(name)) return pattern_of(d_) == run->pattern() ? write_run(*run) : Written::kNotMine;
+    if (const auto run = run_called(name))
+      return pattern_of(d_) == run->pattern() ? write_run(*run) : Written::kNotMine;
     const Function* function = function_called(name);
     if (function == nullptr || pattern_of(d_) != function->pattern) return Written::kNotMine;
     name.consume_front(kPrefix);
@@ -328,7 +329,8 @@ class OperationWriter {
       const auto at = layout.at(slot);
       llvm::Value* column = wide(at.column);
       llvm::Value* row = wide(at.row);
-      llvm::Value* there = b_.CreateAnd(b_.CreateICmpULT(at.column, shape.columns), b_.CreateICmpULT(at.row, shape.rows));
+      llvm::Value* there =
+          b_.CreateAnd(b_.CreateICmpULT(at.column, shape.columns), b_.CreateICmpULT(at.row, shape.rows));
       there = b_.CreateAnd(there, b_.CreateICmpSLT(column, numbers[0]));
       there = b_.CreateAnd(there, b_.CreateICmpSLT(row, numbers[1]));
       llvm::Value* index = b_.CreateAdd(b_.CreateMul(column, numbers[2]), b_.CreateMul(row, numbers[3]));
@@ -377,7 +379,8 @@ class OperationWriter {
   }
   Shape pixels(llvm::Value* descriptor, llvm::Value* threads) {
     llvm::Value* rows = b_.CreateMul(dimension(descriptor, 1), dimension(descriptor, 2));
-    return {.rows = b_.CreateMul(rows, dimension(descriptor, 3)), .columns = dimension(descriptor, 0), .threads = threads};
+    return {
+        .rows = b_.CreateMul(rows, dimension(descriptor, 3)), .columns = dimension(descriptor, 0), .threads = threads};
   }
 
   // --- Operations, which threads do together.
@@ -385,7 +388,8 @@ class OperationWriter {
   Written write_run(const RunName& run) {
     using abi::TensorCall;
     using abi::TensorOperand;
-    llvm::Value* call = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), sizeof(TensorCall) / sizeof(std::uint64_t)));
+    llvm::Value* call =
+        b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), sizeof(TensorCall) / sizeof(std::uint64_t)));
     const auto set = [&](std::size_t offset, llvm::Value* value) { b_.CreateStore(value, at_byte(call, offset)); };
     unsigned next = 0;
     set(offsetof(TensorCall, descriptor), a_[next++]);
@@ -444,8 +448,9 @@ bool is_known_convolution(const llvm::Value& descriptor) {
   const auto is = [&](std::size_t offset, std::uint64_t value) {
     const llvm::Module& module = *variable->getParent();
     llvm::Type* type = llvm::Type::getInt32Ty(module.getContext());
-    const auto* number = llvm::dyn_cast_or_null<llvm::ConstantInt>(llvm::ConstantFoldLoadFromConst(
-        const_cast<llvm::Constant*>(variable->getInitializer()), type, llvm::APInt(64, offset), module.getDataLayout()));
+    const auto* number = llvm::dyn_cast_or_null<llvm::ConstantInt>(
+        llvm::ConstantFoldLoadFromConst(const_cast<llvm::Constant*>(variable->getInitializer()), type,
+                                        llvm::APInt(64, offset), module.getDataLayout()));
     return number != nullptr && number->getZExtValue() == value;
   };
   using Descriptor = abi::Convolution2dDescriptor;

@@ -14,7 +14,8 @@ constexpr std::uint64_t kWord = sizeof(std::int64_t);
 
 class TensorWriter {
  public:
-  TensorWriter(llvm::IRBuilder<>& builder, const Declared& declared) : b_(builder), d_(declared), a_(declared.arguments) {}
+  TensorWriter(llvm::IRBuilder<>& builder, const Declared& declared)
+      : b_(builder), d_(declared), a_(declared.arguments) {}
 
   Written write(llvm::Value*& value) {
     if (d_.operation == "get_descriptor_size_tensor" && is("sss")) {
@@ -79,7 +80,8 @@ class TensorWriter {
     b_.CreateStore(b_.CreateAddrSpaceCast(a_[2], b_.getPtrTy()), a_[0]);
     // A table of which each entry is four bits.
     std::uint64_t table = 0;
-    for (unsigned type = 0; type < kWord * 2; ++type) table |= std::uint64_t{abi::bytes_of_tensor_type(type)} << 4 * type;
+    for (unsigned type = 0; type < kWord * 2; ++type)
+      table |= std::uint64_t{abi::bytes_of_tensor_type(type)} << 4 * type;
     llvm::Value* type = b_.CreateAnd(b_.CreateZExt(a_[5], b_.getInt64Ty()), 15);
     b_.CreateStore(b_.CreateAnd(b_.CreateLShr(b_.getInt64(table), b_.CreateShl(type, 2)), 15), element_bytes(a_[0]));
     llvm::Value* rank = b_.CreateZExt(a_[1], b_.getInt64Ty());
