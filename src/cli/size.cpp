@@ -171,6 +171,7 @@ void add_size(CLI::App& app, options::Action& chosen) {
   CLI::App* verb = app.add_subcommand("size", "Run once without a limit; tell on which Macs it would fit");
   verb->prefix_command();
   options->choice.add_macos(*verb);
+  options->choice.add_as_torch(*verb);
   verb->add_option("--other-apps", options->other_apps, "Memory that other apps take on the Mac, such as 4gb")
       ->type_name("SIZE");
   verb->add_option("--batch-arg", options->batch_argument,

@@ -87,9 +87,37 @@ def test_statistics_of_the_accelerator():
         == torch.mps.driver_allocated_memory()
         == torch.accelerator.memory_reserved()
     )
-    assert stats["active_bytes.all.current"] == 0, "a Mac leaves these out"
     free, total = torch.accelerator.get_memory_info()
     assert (free, total) == (total - torch.mps.driver_allocated_memory(), torch.mps.recommended_max_memory())
+
+
+@pytest.mark.parametrize(("release", "active"), [("2.14", [0, 0, 0]), ("2.15", [0, 8 * MIB, 8 * MIB])])
+def test_active_bytes_are_told_from_2_15_on(python, release, active):
+    code = """
+import torch
+x = torch.empty(8 << 20, device="mps", dtype=torch.uint8)
+del x
+stats = torch.accelerator.memory_stats()
+print(*(stats[f"active_bytes.all.{which}"] for which in ("current", "peak", "freed")))
+"""
+    assert numbers(python(code, ANYMPS_AS_TORCH=release).stdout) == active
+
+
+def test_blocks_of_a_heap_are_split_and_joined_from_2_14_on(python):
+    code = """
+import torch
+MIB = 1 << 20
+def tensor(mib): return torch.empty(mib * MIB, dtype=torch.uint8, device="mps")
+full = [tensor(8) for _ in range(4)]
+full[1:3] = []
+joined = tensor(9)
+print(torch.mps.driver_allocated_memory() // MIB)
+del full, joined
+half = tensor(4)
+print(torch.mps.current_allocated_memory() // MIB, torch.mps.driver_allocated_memory() // MIB)
+"""
+    assert python(code, ANYMPS_AS_TORCH="2.13").stdout == "64\n8 64\n"
+    assert python(code, ANYMPS_AS_TORCH="2.14").stdout == "32\n4 32\n"
 
 
 LIMITED = """

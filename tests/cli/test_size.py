@@ -50,6 +50,23 @@ def test_one_run_answers_for_every_mac(call, training, tmp_path):
     assert "estimate" in answer.stdout
 
 
+JOINED = """
+import torch
+held = [torch.empty(8 << 20, dtype=torch.uint8, device="mps") for _ in range(4)]
+held[1:3] = []
+held.append(torch.empty(9 << 20, dtype=torch.uint8, device="mps"))
+"""
+
+
+@pytest.mark.parametrize(("release", "heaps"), [("2.13", 72 << 20), ("2.15", 40 << 20)])
+def test_heaps_are_those_of_the_release_that_is_asked_for(call, tmp_path, release, heaps):
+    (tmp_path / "joined.py").write_text(JOINED)
+    answer = call("size", "--as-torch", release, "--json", "figures.json", "joined.py")
+    assert f"by the rules of PyTorch {release}" in answer.stdout
+    # With 8 MiB for what is asked at the end, to wait for PyTorch's thread of the backward pass.
+    assert json.loads((tmp_path / "figures.json").read_text())["run"]["memory"]["driver_bytes"] == heaps
+
+
 @pytest.mark.sliced
 def test_flops_of_a_step_are_counted(call, training, tmp_path):
     call("size", "--json", "figures.json", training, "--batch-size", "16")

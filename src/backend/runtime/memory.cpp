@@ -10,11 +10,13 @@
 #include <string>
 #include <unordered_set>
 
+#include "backend/release/played_release.h"
 #include "backend/runtime/call_site.h"
 #include "backend/runtime/memory_history.h"
 #include "backend/runtime/mps_log.h"
 #include "gpu/device.h"
 #include "gpu/memory/unified_memory.h"
+#include "gpu/stream.h"
 #include "gpu/trace/trace.h"
 
 namespace anymps::backend::runtime {
@@ -105,7 +107,7 @@ class MpsAllocator final : public c10::DeviceAllocator {
   void emptyCache(c10::MempoolId_t) override { empty_cache(); }
   void recordStream(const c10::DataPtr&, c10::Stream) override {}
 
-  // As on a Mac, allocated and reserved bytes alone are filled in, and in the aggregate alone.
+  // As on a Mac, bytes alone are filled in, and in the aggregate alone.
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) override {
     c10::CachingDeviceAllocator::DeviceStats stats;
     auto fill = [](auto& stat, const gpu::memory::ByteCount& count) {
@@ -117,6 +119,7 @@ class MpsAllocator final : public c10::DeviceAllocator {
     };
     fill(stats.allocated_bytes, memory().ledger().allocated());
     fill(stats.reserved_bytes, memory().ledger().reserved());
+    if (const auto active = memory().ledger().active()) fill(stats.active_bytes, *active);
     return stats;
   }
   void resetAccumulatedStats(c10::DeviceIndex) override { memory().ledger().reset_accumulated(); }
@@ -271,6 +274,7 @@ bool is_pinned(const void* pointer) { return in_heap(pointer) && pinned_blocks()
 
 void install_memory() {
   gpu::memory::UnifiedMemory::set_tell([](const std::string& line) { LOG(INFO) << line; });
+  gpu::memory::UnifiedMemory::set_rules(gpu::memory::LedgerRules::of_release(release::played_release()));
   c10::SetAllocator(c10::DeviceType::MPS, mps_allocator());
   static auto* const router = new CpuRouter(c10::GetCPUAllocator());
   c10::SetCPUAllocator(router, /*priority=*/1);
@@ -291,7 +295,7 @@ c10::DataPtr adopt(c10::DataPtr pointer, std::size_t bytes) {
   }
   const std::uint64_t stack = stack_of_allocation();
   gpu::memory::Ledger::Buffer* entry = refusing(bytes, [=](gpu::memory::UnifiedMemory& from) {
-    return from.ledger().allocate(std::max<std::size_t>(bytes, 1), stack);
+    return from.ledger().allocate(std::max<std::size_t>(bytes, 1), stack, gpu::current_stream());
   });
   note_taken(data, *entry);
   auto* foreign = new Foreign{std::move(pointer), entry};

@@ -37,7 +37,8 @@ void MacChoice::add_macos(CLI::App& verb) {
 }
 
 void MacChoice::add_as_torch(CLI::App& verb) {
-  verb.add_option("--as-torch", torch, "Refuse what that release of PyTorch lacks on MPS, such as 2.8")
+  verb.add_option("--as-torch", torch,
+                  "Be that release of PyTorch: refuse what it lacks on MPS, and take memory by its rules, such as 2.8")
       ->type_name("RELEASE");
 }
 

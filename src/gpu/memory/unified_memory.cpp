@@ -19,6 +19,8 @@ Ledger::Tell& process_tell() {
   return *tell;
 }
 
+constinit LedgerRules process_rules;
+
 std::atomic<UnifiedMemory*> process_memory{nullptr};
 
 // Guarded by its own locks: another thread may make the memory between the two handlers.
@@ -51,11 +53,11 @@ double number_from_environment(const char* name, double otherwise) {
 Ledger* make_ledger() {
   const DeviceFacts& facts = device_facts();
   const char* verbosity = std::getenv("PYTORCH_DEBUG_MPS_ALLOCATOR");
-  return new Ledger({.working_set = facts.recommended_working_set, .max_buffer = facts.max_buffer_length},
-                    number_from_environment("PYTORCH_MPS_HIGH_WATERMARK_RATIO", Ledger::kDefaultHighWatermark),
-                    number_from_environment("PYTORCH_MPS_LOW_WATERMARK_RATIO", Ledger::kDefaultLowWatermark),
-                    verbosity != nullptr ? static_cast<std::uint32_t>(std::strtol(verbosity, nullptr, 0)) : 0,
-                    process_tell());
+  return new Ledger(
+      {.working_set = facts.recommended_working_set, .max_buffer = facts.max_buffer_length},
+      number_from_environment("PYTORCH_MPS_HIGH_WATERMARK_RATIO", Ledger::kDefaultHighWatermark),
+      number_from_environment("PYTORCH_MPS_LOW_WATERMARK_RATIO", Ledger::kDefaultLowWatermark), process_rules,
+      verbosity != nullptr ? static_cast<std::uint32_t>(std::strtol(verbosity, nullptr, 0)) : 0, process_tell());
 }
 
 Heap* make_heap() {
@@ -80,6 +82,8 @@ UnifiedMemory* UnifiedMemory::if_made() noexcept { return process_memory.load(st
 
 void UnifiedMemory::set_tell(Ledger::Tell tell) { process_tell() = std::move(tell); }
 
+void UnifiedMemory::set_rules(LedgerRules rules) { process_rules = rules; }
+
 UnifiedMemory::UnifiedMemory(Ledger& ledger, Heap& heap) : ledger_(ledger), heap_(heap) {
   heap_.set_on_drop(
       [](void* books, void* tag) noexcept { static_cast<Ledger*>(books)->free(static_cast<Ledger::Buffer*>(tag)); },
@@ -99,7 +103,7 @@ void* UnifiedMemory::take(std::size_t bytes) {
 }
 
 void* UnifiedMemory::allocate(std::size_t bytes, std::uint64_t stack) {
-  Ledger::Buffer* entry = ledger_.allocate(bytes, stack);
+  Ledger::Buffer* entry = ledger_.allocate(bytes, stack, current_stream());
   try {
     void* block = take(bytes);
     Heap::tag(block) = entry;
@@ -114,7 +118,7 @@ void* UnifiedMemory::allocate_temporary(std::size_t bytes) { return take(bytes);
 
 void UnifiedMemory::adopt(void* block, std::uint64_t stack) {
   void*& tag = Heap::tag(block);
-  if (tag == nullptr) tag = ledger_.allocate(Heap::requested(block), stack);
+  if (tag == nullptr) tag = ledger_.allocate(Heap::requested(block), stack, current_stream());
 }
 
 void UnifiedMemory::empty_cache() {

@@ -19,6 +19,8 @@ class UnifiedMemory {
   static UnifiedMemory& instance();
   // Where debug lines of the books go (PYTORCH_DEBUG_MPS_ALLOCATOR). Call it before instance().
   static void set_tell(Ledger::Tell tell);
+  // Which rules the books follow. Call it before instance().
+  static void set_rules(LedgerRules rules);
   // The same, if anything has asked for it yet; else nullptr.
   static UnifiedMemory* if_made() noexcept;
 

@@ -52,6 +52,14 @@ std::string fit_row(const MacFit& fit, const SizeReport& report, std::size_t bar
   return row + "\n";
 }
 
+// Whose MPS backend the run met.
+std::string release_of(const trace::RunSummary& run) {
+  for (const char* key : {"as torch", "torch"}) {
+    if (const auto found = run.facts.find(key); found != run.facts.end()) return found->second;
+  }
+  return "?";
+}
+
 }  // namespace
 
 std::string size_screen(const SizeReport& report, const base::Terminal& terminal) {
@@ -64,6 +72,8 @@ std::string size_screen(const SizeReport& report, const base::Terminal& terminal
       line("peak",
            fmt::format("{} in tensors and temporaries on the device, {} in tensors alone",
                        base::human_bytes(figures.block_bytes), base::human_bytes(report.run.memory.tensor_bytes))) +
+      line("heaps", fmt::format("{} by the rules of PyTorch {}; near a limit they give their cache back",
+                                base::human_bytes(report.run.memory.driver_bytes), release_of(report.run))) +
       line("memory", fmt::format("{} in {} process{} (the device's memory included), {} in other apps",
                                  base::human_bytes(figures.resident_bytes), report.processes,
                                  report.processes == 1 ? "" : "es", base::human_bytes(figures.other_bytes))) +

@@ -1,6 +1,6 @@
 // The rules of PyTorch's MPS allocator, each with where it comes from: names in capitals are constants and functions of
 // aten/src/ATen/mps/MPSAllocator.{h,mm} of PyTorch 2.13; "stated" marks our own rule for what only Metal's driver
-// knows.
+// knows. What later releases do otherwise is in placement_heaps_test.cpp.
 #include "gpu/memory/ledger.h"
 
 #include <gtest/gtest.h>
@@ -239,8 +239,9 @@ TEST(Ledger, TellsWhatItIsAskedToTell) {  // DebugVerbosity
   std::vector<std::string> lines;
   auto tell = [&lines](const std::string& line) { lines.push_back(line); };
   {
-    Ledger ledger(kLargeMac, 1.7, 0.0,
-                  Ledger::kProfiling | Ledger::kAllocations | Ledger::kRecycles | Ledger::kReleases, tell);
+    Ledger ledger(kLargeMac, 1.7, 0.0, LedgerRules{},
+                  HeapAccount::kProfiling | HeapAccount::kAllocations | HeapAccount::kRecycles | HeapAccount::kReleases,
+                  tell);
     ledger.free(ledger.allocate(3000));
     ledger.free(ledger.allocate(2900));
     ledger.release_cached();
@@ -259,7 +260,7 @@ TEST(Ledger, TellsWhatItIsAskedToTell) {  // DebugVerbosity
   EXPECT_EQ(lines, expected);
   lines.clear();
   {
-    Ledger ledger(kLargeMac, 1.7, 1.4, Ledger::kAllocations | Ledger::kLargeOnly, tell);
+    Ledger ledger(kLargeMac, 1.7, 1.4, LedgerRules{}, HeapAccount::kAllocations | HeapAccount::kLargeOnly, tell);
     ledger.free(ledger.allocate(3000));
     EXPECT_EQ(lines.size(), 1U) << "heaps are told of, small buffers are not";
   }
