@@ -11,7 +11,7 @@ import sys
 import torch
 import typing_extensions
 
-from anymps import _capture, _convolution, _environment, _includes, _platform, _profiler
+from anymps import _capture, _convolution, _environment, _includes, _platform, _profiler, _streams
 
 
 def _load_library():
@@ -86,6 +86,7 @@ def attach() -> None:
     _includes.attach()
     _environment.attach(module)
     _profiler.attach()
+    _streams.attach(module)
     atexit.register(module.drain_autograd_thread)
     if os.environ.get("ANYMPS_RUN"):
         from anymps import _recorder, _waits

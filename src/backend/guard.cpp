@@ -1,4 +1,4 @@
-// The device guard: one device, one stream, and events on it.
+// The device guard: one device, its streams, and events on them.
 #include <c10/core/DeviceCapability.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
@@ -9,7 +9,9 @@
 #include "backend/release/torch_release.h"
 #include "backend/runtime/event_time.h"
 #include "backend/runtime/memory.h"
+#include "backend/runtime/streams.h"
 #include "gpu/event.h"
+#include "gpu/stream.h"
 
 namespace anymps::backend {
 namespace {
@@ -49,12 +51,23 @@ class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
     return capability;
   }
 
-  c10::Stream getStream(c10::Device) const override { return c10::Stream(c10::Stream::DEFAULT, runtime::kMpsDevice); }
-  c10::Stream getNewStream(c10::Device device, int) const override { return getStream(device); }
-  c10::Stream getDefaultStream(c10::Device device) const override { return getStream(device); }
-  c10::Stream exchangeStream(c10::Stream) const override { return getStream(runtime::kMpsDevice); }
-  bool queryStream(const c10::Stream&) const override { return true; }
-  void synchronizeStream(const c10::Stream&) const override { observe::synchronize("stream synchronize"); }
+  // Without a pool, whatever is asked for is the default stream. To query or to synchronise one is PyTorch's to refuse:
+  // its guard of MPS does neither.
+  c10::Stream getStream(c10::Device) const override {
+    return runtime::as_stream(runtime::has_stream_pool() ? gpu::current_stream() : gpu::kDefaultStream);
+  }
+  c10::Stream getNewStream(c10::Device, int) const override {
+    return runtime::as_stream(runtime::has_stream_pool() ? gpu::stream_from_pool() : gpu::kDefaultStream);
+  }
+  c10::Stream getDefaultStream(c10::Device) const override { return runtime::as_stream(gpu::kDefaultStream); }
+  c10::Stream exchangeStream(c10::Stream stream) const override {
+    const c10::Stream before = getStream(runtime::kMpsDevice);
+    if (runtime::has_stream_pool()) gpu::set_current_stream(runtime::known_stream(stream.id()));
+    return before;
+  }
+  void recordDataPtrOnStream(const c10::DataPtr& data, const c10::Stream& stream) const override {
+    if (runtime::has_stream_pool()) runtime::mps_allocator()->recordStream(data, stream);
+  }
   void synchronizeDevice(c10::DeviceIndex) const override { observe::synchronize("synchronize"); }
 
   void destroyEvent(void* event, c10::DeviceIndex) const noexcept override {
@@ -63,6 +76,7 @@ class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
   void record(void** event, const c10::Stream& stream, c10::DeviceIndex index, c10::EventFlag flag) const override {
     TORCH_CHECK(index == -1 || index == stream.device_index(), "Event device index ", index,
                 " does not match recording stream's device index ", stream.device_index(), ".");
+    if (runtime::has_stream_pool()) runtime::known_stream(stream.id());
     gpu::EventPool& pool = gpu::EventPool::instance();
     if (*event == nullptr) {
       *event =
@@ -70,7 +84,9 @@ class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
     }
     pool.record(event_id_of(*event));
   }
-  void block(void*, const c10::Stream&) const override {}
+  void block(void*, const c10::Stream& stream) const override {
+    if (runtime::has_stream_pool()) runtime::known_stream(stream.id());
+  }
   bool queryEvent(void* event) const override {
     gpu::Event state;
     return event == nullptr || (gpu::EventPool::instance().lookup(event_id_of(event), state) && state.recorded);

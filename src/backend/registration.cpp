@@ -95,6 +95,7 @@ void register_device() {
     ops::register_random(mps);
     ops::register_sampling(mps);
     ops::register_deferred_errors(mps);
+    ops::register_record_stream(mps);
     register_covered_operators();
     dispatch::register_other_release(mps);
   });

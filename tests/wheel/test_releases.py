@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from additions import ADDITIONS
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -124,6 +125,19 @@ def test_sweep_and_doctor(installed):
 
 def test_super_resolution(installed):
     assert "upscale" in installed.run("anymps", "sr", "--help").stdout
+
+
+@pytest.mark.parametrize("name", ADDITIONS)
+def test_what_a_release_added_is_there_from_then_on(installed, name):
+    addition = ADDITIONS[name]
+    has_it = [int(part) for part in installed.release.split(".")] >= [int(part) for part in addition.since.split(".")]
+    run = installed.run("python", "-c", addition.code, check=False)
+    if has_it:
+        assert run.returncode == 0 and run.stdout.strip() == addition.prints, run.stdout + run.stderr
+    elif run.returncode == 0:
+        assert run.stdout.strip() == addition.before
+    else:
+        assert run.stderr.strip().splitlines()[-1].startswith(addition.before), run.stderr
 
 
 @pytest.mark.parametrize("part", ["add|mul|matmul|softmax|nn.functional.conv2d|sum|cumsum|sort|gather|exp|addmm"])

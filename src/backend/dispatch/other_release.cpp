@@ -27,6 +27,14 @@ class Silence : public c10::WarningHandler {
   void process(const c10::Warning& warning) override {}
 };
 
+// One that was written for the device, for the sake of the other release.
+bool has_kernel(const std::string& name) {
+  const std::size_t dot = name.find('.');
+  const auto op = c10::Dispatcher::singleton().findSchema(
+      {"aten::" + name.substr(0, dot), dot == std::string::npos ? "" : name.substr(dot + 1)});
+  return op && op->hasKernelForDispatchKey(c10::DispatchKey::MPS);
+}
+
 }  // namespace
 
 std::string_view quoted_commit() {
@@ -63,7 +71,7 @@ void register_other_release(torch::Library& m) {
       register_permanent_fallback(m, name.c_str());
     } else if (now == OperatorRoute::kKernel && then == OperatorRoute::kRefused) {
       register_missing(m, name.c_str());
-    } else if (now == OperatorRoute::kRefused && then == OperatorRoute::kKernel) {
+    } else if (now == OperatorRoute::kRefused && then == OperatorRoute::kKernel && !has_kernel(name)) {
       m.impl(name.c_str(), alias_function(AliasTarget::kCpuKernel, DeviceCheck::kPlaceholder));
     }
   }

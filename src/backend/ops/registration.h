@@ -25,5 +25,6 @@ void register_quantized(torch::Library& aten);
 void register_random(torch::Library& aten);
 void register_sampling(torch::Library& aten);
 void register_deferred_errors(torch::Library& aten);
+void register_record_stream(torch::Library& aten);
 
 }  // namespace anymps::backend::ops

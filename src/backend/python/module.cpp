@@ -18,6 +18,7 @@
 #include "backend/python/check.h"
 #include "backend/python/memory.h"
 #include "backend/python/shaders.h"
+#include "backend/python/streams.h"
 #include "backend/registration.h"
 #include "backend/runtime/mps_log.h"
 #include "gpu/device.h"
@@ -110,4 +111,5 @@ PYBIND11_MODULE(_C, m) {
   ab::python::bind_shaders(m);
   ab::python::bind_aoti(m);
   ab::python::bind_memory(m);
+  ab::python::bind_streams(m);
 }

@@ -14,6 +14,7 @@
 #include "backend/runtime/call_site.h"
 #include "backend/runtime/memory_history.h"
 #include "backend/runtime/mps_log.h"
+#include "backend/runtime/streams.h"
 #include "gpu/device.h"
 #include "gpu/memory/unified_memory.h"
 #include "gpu/stream.h"
@@ -105,7 +106,10 @@ class MpsAllocator final : public c10::DeviceAllocator {
  public:
   bool initialized() override { return gpu::memory::UnifiedMemory::if_made() != nullptr; }
   void emptyCache(c10::MempoolId_t) override { empty_cache(); }
-  void recordStream(const c10::DataPtr&, c10::Stream) override {}
+  // What the stream was given to do has been done: nothing has to wait.
+  void recordStream(const c10::DataPtr&, c10::Stream stream) override {
+    if (has_stream_pool()) known_stream(stream.id());
+  }
 
   // As on a Mac, bytes alone are filled in, and in the aggregate alone.
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) override {
