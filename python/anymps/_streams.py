@@ -1,4 +1,4 @@
-"""torch.mps.Stream and what goes with it, as the release that is played has them.
+"""torch.mps.Stream and what goes with it, as the release in force has them.
 
 PyTorch 2.15 has them in torch.mps; a Linux wheel has the Python of it, over a class that cannot be made. 2.14 has what
 they are made of in torch._C. Before, there is nothing.
@@ -19,7 +19,7 @@ _REFUSAL = "Non-default streams are not yet supported."
 
 
 def attach(module) -> None:
-    has_base, has_streams = module.plays_since(2, 14), module.plays_since(2, 15)
+    has_base, has_streams = module.in_force_since(2, 14), module.in_force_since(2, 15)
     for name, there in (
         ("_MPSStreamBase", has_base),
         ("_mps_setStream", has_base),

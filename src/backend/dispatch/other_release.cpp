@@ -6,7 +6,7 @@
 
 #include "backend/dispatch/alias_kernel.h"
 #include "backend/dispatch/registration.h"
-#include "gpu/device.h"
+#include "backend/release/release_in_force.h"
 #include "gpu/history/operator_history.h"
 #include "gpu/history/release_number.h"
 
@@ -14,12 +14,6 @@ namespace anymps::backend::dispatch {
 namespace {
 
 using gpu::history::OperatorRoute;
-
-// Nothing also where there is no such release: the device is not there then, and says why.
-std::optional<std::size_t> simulated() {
-  static const std::optional<std::size_t> release = gpu::device_problem() ? std::nullopt : gpu::simulated_release();
-  return release;
-}
 
 // PyTorch warns where a kernel takes another's place, which is what is wanted here.
 class Silence : public c10::WarningHandler {
@@ -38,25 +32,24 @@ bool has_kernel(const std::string& name) {
 }  // namespace
 
 std::string_view quoted_commit() {
-  const auto release = simulated();
+  const auto release = release::simulated_release();
   return release ? gpu::history::torch_releases()[*release].commit : std::string_view(ANYMPS_TORCH_COMMIT);
 }
 
-unsigned release_in_force() {
-  const auto release = simulated();
-  if (!release) return kOwnRelease;
-  const auto [major, minor, patch] = gpu::history::release_number(gpu::history::torch_releases()[*release].version);
+unsigned minor_in_force() {
+  const auto [major, minor, patch] = gpu::history::release_number(release::release_in_force());
   return 100 * major + minor;
 }
 
 OperatorRoute route_in_force(std::string_view name) {
-  const auto release = simulated() ? simulated() : gpu::history::installed_release(ANYMPS_TORCH_VERSION);
+  const auto simulated = release::simulated_release();
+  const auto release = simulated ? simulated : gpu::history::installed_release(ANYMPS_TORCH_VERSION);
   const gpu::history::OperatorHistory* history = gpu::history::operator_history(name);
   return release && history != nullptr ? history->in(*release) : OperatorRoute::kUnknown;
 }
 
 void register_other_release(torch::Library& m) {
-  const auto release = simulated();
+  const auto release = release::simulated_release();
   const auto own = gpu::history::installed_release(ANYMPS_TORCH_VERSION);
   if (!release || !own) return;
   Silence silence;

@@ -14,8 +14,8 @@ namespace anymps::backend::dispatch {
 std::string_view quoted_commit();
 
 // The release whose rules hold, the simulated one or that of this library: 213 is 2.13.
-unsigned release_in_force();
-inline constexpr unsigned kOwnRelease = 100 * TORCH_VERSION_MAJOR + TORCH_VERSION_MINOR;
+unsigned minor_in_force();
+inline constexpr unsigned kOwnMinor = 100 * TORCH_VERSION_MAJOR + TORCH_VERSION_MINOR;
 
 // By which route the operator ("linalg_svd") runs there.
 gpu::history::OperatorRoute route_in_force(std::string_view name);

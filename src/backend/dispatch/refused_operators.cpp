@@ -154,8 +154,8 @@ void refuse_arguments(const c10::FunctionSchema& schema, RefusalKind kind, const
 // Before 2.11 it is not known what operators refuse: there it is what they do here.
 unsigned release_of_refusals() {
   constexpr unsigned kFirstKnown = 211;
-  const unsigned release = release_in_force();
-  return release < kFirstKnown ? kOwnRelease : release;
+  const unsigned release = minor_in_force();
+  return release < kFirstKnown ? kOwnMinor : release;
 }
 
 bool is_on_cpu(const at::Tensor& tensor) { return tensor.defined() && tensor.is_cpu(); }
@@ -197,7 +197,7 @@ RefusalList::RefusalList(const c10::FunctionSchema& schema) : schema_(&schema) {
   for (const Refusal& refusal : rows) {
     if (refusal.overload != "*" && refusal.overload != schema.overload_name()) continue;
     const bool refused = refusal.concerns(in_force);
-    const bool own = refusal.concerns(kOwnRelease);
+    const bool own = refusal.concerns(kOwnMinor);
     if (!refused && !(own && observe::checking())) continue;
     std::size_t argument = 0;
     if (!refusal.argument.empty() && refusal.argument != kPromoted && refusal.argument != kAny) {

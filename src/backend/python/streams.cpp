@@ -5,7 +5,7 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include "backend/observe/synchronize.h"
-#include "backend/release/played_release.h"
+#include "backend/release/release_in_force.h"
 #include "backend/runtime/streams.h"
 #include "gpu/stream.h"
 
@@ -67,7 +67,7 @@ py::object get_current_stream() {
 }  // namespace
 
 void bind_streams(py::module_& module) {
-  module.def("plays_since", &release::plays_since);
+  module.def("in_force_since", &release::in_force_since);
   stream_type.tp_base =
       reinterpret_cast<PyTypeObject*>(py::module_::import("torch").attr("Stream").cast<py::object>().release().ptr());
   stream_type.tp_basicsize = sizeof(THPStream);

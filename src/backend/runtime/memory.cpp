@@ -10,7 +10,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "backend/release/played_release.h"
+#include "backend/release/release_in_force.h"
 #include "backend/runtime/call_site.h"
 #include "backend/runtime/memory_history.h"
 #include "backend/runtime/mps_log.h"
@@ -278,7 +278,7 @@ bool is_pinned(const void* pointer) { return in_heap(pointer) && pinned_blocks()
 
 void install_memory() {
   gpu::memory::UnifiedMemory::set_tell([](const std::string& line) { LOG(INFO) << line; });
-  gpu::memory::UnifiedMemory::set_rules(gpu::memory::LedgerRules::of_release(release::played_release()));
+  gpu::memory::UnifiedMemory::set_rules(gpu::memory::LedgerRules::of_release(release::release_in_force()));
   c10::SetAllocator(c10::DeviceType::MPS, mps_allocator());
   static auto* const router = new CpuRouter(c10::GetCPUAllocator());
   c10::SetCPUAllocator(router, /*priority=*/1);

@@ -2,13 +2,13 @@
 
 #include <c10/util/Exception.h>
 
-#include "backend/release/played_release.h"
+#include "backend/release/release_in_force.h"
 #include "backend/runtime/memory.h"
 
 namespace anymps::backend::runtime {
 
 bool has_stream_pool() {
-  static const bool has = release::plays_since(2, 15);
+  static const bool has = release::in_force_since(2, 15);
   return has;
 }
 

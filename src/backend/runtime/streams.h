@@ -7,7 +7,7 @@
 
 namespace anymps::backend::runtime {
 
-// Of the release that is played.
+// Of the release in force.
 bool has_stream_pool();
 
 c10::Stream as_stream(gpu::StreamId id);
