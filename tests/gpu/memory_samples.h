@@ -7,7 +7,9 @@
 
 namespace anymps::gpu {
 
+inline constexpr std::size_t kKiB = 1024;
 inline constexpr std::size_t kMiB = std::size_t{1} << 20;
+inline constexpr std::size_t kGiB = 1024 * kMiB;
 inline constexpr memory::Ledger::Mac kSmallMac{.working_set = 2048 * kMiB, .max_buffer = 1536 * kMiB};
 
 // What a machine has of which a test shall not run out.

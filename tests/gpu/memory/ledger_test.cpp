@@ -13,8 +13,6 @@
 namespace anymps::gpu::memory {
 namespace {
 
-constexpr std::size_t kKiB = 1024;
-constexpr std::size_t kGiB = 1024 * kMiB;
 constexpr Ledger::Mac kLargeMac{.working_set = 10 * kGiB, .max_buffer = 7 * kGiB};
 
 struct Rule {
