@@ -45,6 +45,27 @@ def test_what_a_newer_release_has_runs(python):
     assert python(code, ANYMPS_AS_TORCH="2.15").stdout == "mps:0\n"
 
 
+@pytest.mark.parametrize(
+    ("release", "text"),
+    [
+        ("2.13", "linalg.lu_factor(): MPS only supports floats."),
+        ("2.14", "linalg.lu_factor(): MPS doesn't support complex types."),
+        ("2.15", "computed"),
+    ],
+)
+def test_a_refusal_is_in_the_words_of_the_release(python, release, text):
+    code = """
+import torch
+matrix = torch.eye(2, dtype=torch.complex64, device="mps")
+try:
+    torch.linalg.solve(matrix, matrix)
+    print("computed")
+except RuntimeError as error:
+    print(error)
+"""
+    assert python(code, ANYMPS_AS_TORCH=release).stdout == f"{text}\n"
+
+
 @pytest.mark.parametrize("release", ["2.7", "2.9.1", "2.15"])
 def test_a_training_step_runs_on_each(python, release):
     code = """

@@ -6,20 +6,13 @@
 #include <string>
 
 #include "backend/observe/check.h"
+#include "backend/release/release_in_force.h"
 #include "backend/runtime/argument_tensors.h"
 #include "gpu/device.h"
 #include "gpu/history/operator_history.h"
 
 namespace anymps::backend::observe {
 namespace {
-
-std::string_view checked_release() {
-  static const std::string_view release = [] {
-    const auto simulated = gpu::simulated_release();
-    return simulated ? gpu::history::torch_releases()[*simulated].version : std::string_view(ANYMPS_TORCH_VERSION);
-  }();
-  return release;
-}
 
 gpu::history::MacosVersion checked_macos() {
   const gpu::DeviceFacts& facts = gpu::device_facts();
@@ -59,8 +52,8 @@ bool goes_wrong(const at::Tensor& tensor, gpu::history::StridedLayout layout) {
 }  // namespace
 
 OperatorPast::OperatorPast(std::string_view name, const at::RecordFunction& function) {
-  failures_ = gpu::history::known_failures(checked_release(), name);
-  contiguity_ = gpu::history::contiguity_history(name, checked_release());
+  failures_ = gpu::history::known_failures(release::release_in_force(), name);
+  contiguity_ = gpu::history::contiguity_history(name, release::release_in_force());
   if (contiguity_ == nullptr || !contiguity_->concerns(checked_macos())) return;
   only_gradient_ = !name.ends_with("_backward") && contiguity_->fault.find("gradient") != std::string_view::npos;
   if (const auto schema = function.operator_schema()) strided_ = arguments_of(*contiguity_, *schema);
