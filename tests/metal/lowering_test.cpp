@@ -27,12 +27,14 @@
 #include "metal/lower/optimiser.h"
 #include "metal/lower/support/kernel_parameter.h"
 #include "metal/lower/support/pass_instrumentation.h"
+#include "metal/lower/transform/fix_variable_sizes.h"
 #include "metal/lower/transform/function_constants.h"
 #include "metal/lower/transform/keep_interleaved.h"
 #include "metal/lower/transform/merge_switch_cases.h"
 #include "metal/lower/transform/narrow_matrices.h"
 #include "metal/lower/transform/propagate_arguments.h"
 #include "metal/lower/transform/sanitiser.h"
+#include "metal/lower/transform/thread_indices.h"
 #include "metal/lower/transform/threadgroup_variables.h"
 #include "metal/lower/transform/uniform_loop_once.h"
 #include "metal/lower/vectorize/canonicalize.h"
@@ -87,6 +89,18 @@ const std::map<std::string, Pass>& passes() {
       {"integers", lower::builtins::lower_integers},
       {"conversions", lower::builtins::lower_conversions},
       {"atomics", lower::builtins::lower_atomics},
+      {"tensors",
+       [](llvm::Module& module) {
+         note(module, lower::builtins::lower_tensors(module) + lower::builtins::lower_tensor_operations(module) +
+                          lower::transform::fix_variable_sizes(module));
+       }},
+      {"thread-indices",
+       [](llvm::Module& module) {
+         std::vector<lower::support::Parameter> parameters = kBufferAndPosition;
+         lower::transform::add_thread_indices(module, module.getFunction("k"), parameters);
+         for (const lower::support::Parameter& parameter : parameters)
+           note(module, "role " + std::to_string(static_cast<int>(parameter.role)));
+       }},
       {"function-constants", [](llvm::Module& module) { lower::transform::set_function_constants(module, {{3, 7}}); }},
       {"threadgroup-variables",
        [](llvm::Module& module) {

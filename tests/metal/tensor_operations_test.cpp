@@ -399,6 +399,56 @@ kernel void k(device float* a, device float* b, device float* c, uint t [[thread
   expect_values(launch(source, buffers, {1, 1, 1}, 8), kFloat, product(a, b));
 }
 
+// Windows of three by two that reach over the edges, every second column, rows two apart; one tap after the other.
+TEST(TensorOperations, Convolution) {
+  constexpr std::size_t kChannels = 5, kWidth = 13, kHeight = 9, kOutputs = 20, kOutWidth = 6, kOutHeight = 7;
+  const std::string source = kHeaders + R"(
+typedef dextents<int, 4> Extents4;
+kernel void k(device half* a, device half* w, device float* c) {
+  constexpr auto d = convolution2d_descriptor(
+      int4(16, 4, 8, 1), int4(-1, 64, 64, 1), int2(3, 2), convolution2d_activation_layout::nhwc,
+      convolution2d_weights_layout::hwio, int2(2, 1), int2(1, 2), 1, false,
+      convolution2d_descriptor::mode::multiply_accumulate);
+  convolution2d<d, execution_simdgroups<2>> op;
+  auto ta = tensor(a, Extents4(5, 13, 9, 1));
+  auto tw = tensor(w, Extents4(20, 5, 3, 2));
+  for (int o = 0; o < 20; o += 16) {
+    for (int x = 0; x < 6; x += 4) {
+      // The middle of a window of three is its second, of two that lie two apart the one between, rounded up.
+      op.set_offsets(int2(x * 2 - 1 + 1, 0 + 1));
+      auto sw = tw.slice(o, 0, 0, 0);
+      auto ct = op.get_destination_cooperative_tensor<decltype(ta), decltype(sw), float>();
+      for (uint16_t i = 0; i < ct.get_capacity(); ++i) ct[i] = 0;
+      op.run(ta, sw, ct);
+      for (uint16_t i = 0; i < ct.get_capacity(); ++i) {
+        auto at = ct.get_multidimensional_index(i);
+        if (o + at[0] < 20 && x + at[1] < 6 && at[2] < 7) c[((o + at[0]) * 7 + at[2]) * 6 + x + at[1]] = ct[i];
+      }
+    }
+  }
+}
+)";
+  const Matrix pixels = Matrix::random(kHeight * kWidth, kChannels, 11);
+  const Matrix weights = Matrix::random(2 * 3 * kChannels, kOutputs, 12);
+  Matrix wanted{kOutputs * kOutHeight, kOutWidth, std::vector<double>(kOutputs * kOutHeight * kOutWidth)};
+  for (std::size_t o = 0; o < kOutputs; ++o) {
+    for (std::size_t y = 0; y < kOutHeight; ++y) {
+      for (std::size_t x = 0; x < kOutWidth; ++x) {
+        double& sum = wanted.values[(o * kOutHeight + y) * kOutWidth + x];
+        for (std::size_t tap = 0; tap < 6; ++tap) {
+          const std::size_t column = x * 2 + tap % 3 - 1;  // beyond all columns where it is -1
+          const std::size_t row = y + tap / 3 * 2;
+          if (column >= kWidth || row >= kHeight) continue;
+          for (std::size_t channel = 0; channel < kChannels; ++channel)
+            sum += pixels.at(row * kWidth + column, channel) * weights.at(tap * kChannels + channel, o);
+        }
+      }
+    }
+  }
+  const Buffers buffers{pixels.bytes(half()), weights.bytes(half()), std::vector<std::byte>(wanted.values.size() * 4)};
+  expect_values(launch(source, buffers, {1, 1, 1}, 64), kFloat, wanted);
+}
+
 // The headers say how large a thread's part is, the engines what it holds.
 TEST(TensorOperations, PartsAreAsLargeAsTheHeadersSay) {
   const std::vector<std::array<std::uint32_t, 3>> shapes{{16, 16, 32},  {16, 32, 32},  {64, 64, 128}, {50, 70, 64},

@@ -56,7 +56,6 @@ enum class CooperativeOp : std::uint8_t {
   kExchange,  // every lane sees what every lane gave: shuffles, broadcasts
   kVote,      // of 32-bit truths: a Votes in the first bytes of the result
   kMatrixProduct,
-  kTensorOperation,  // of what tensor_operation.h describes; nothing is taken
   kSum,
   kProduct,
   kMin,
@@ -64,6 +63,7 @@ enum class CooperativeOp : std::uint8_t {
   kAnd,
   kOr,
   kXor,
+  kTensorOperation,  // of what tensor_operation.h describes; nothing is taken
 };
 enum class Form : std::uint8_t { kReduce, kInclusive, kExclusive };
 enum class Scalar : std::uint8_t { kNone, kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64, kF16, kBf16, kF32 };

@@ -367,10 +367,20 @@ class Translator {
   std::size_t end_of_literals() const { return in_[at_].is(tok::kw_extern) ? at_ + 2 : behind_brackets(at_ + 1); }
 
   void threadgroup(const Token& token) {
-    if (!is_qualifier_of_method() && scope().parentheses == 0) {
+    if (!is_qualifier_of_method() && scope().parentheses == 0 && !is_template_argument()) {
       if (const auto variable = variable_at(at_ + 1)) declare_static(token.getLocation(), variable->initialised);
     }
     space(token, "opencl_local", false);
+  }
+
+  // `tensor<threadgroup half, ...>`: the type of something that may lie elsewhere.
+  bool is_template_argument() const {
+    for (std::size_t i = out_.size(); i > scopes_.back().start; --i) {
+      const Token& token = out_[i - 1];
+      if (token.isOneOf(tok::less, tok::comma)) return true;
+      if (!token.isOneOf(tok::kw_const, tok::kw_volatile)) return false;
+    }
+    return false;
   }
 
   struct Variable {

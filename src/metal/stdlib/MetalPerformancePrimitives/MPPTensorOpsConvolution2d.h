@@ -41,12 +41,23 @@ struct convolution2d_descriptor {
 
   typedef unsigned _BitInt(576) __number;
   METAL_FUNC constexpr operator __number() const {
-    const int all[] = {destination_dimensions.x, destination_dimensions.y, destination_dimensions.z,
-                       destination_dimensions.w, source_dimensions.x,      source_dimensions.y,
-                       source_dimensions.z,      source_dimensions.w,      kernel_dimensions.x,
-                       kernel_dimensions.y,      strides.x,                strides.y,
-                       dilations.x,              dilations.y,              groups,
-                       int(relaxed_precision),   int(convolution_mode)};
+    const int all[] = {destination_dimensions.x,
+                       destination_dimensions.y,
+                       destination_dimensions.z,
+                       destination_dimensions.w,
+                       source_dimensions.x,
+                       source_dimensions.y,
+                       source_dimensions.z,
+                       source_dimensions.w,
+                       kernel_dimensions.x,
+                       kernel_dimensions.y,
+                       strides.x,
+                       strides.y,
+                       dilations.x,
+                       dilations.y,
+                       groups,
+                       int(relaxed_precision),
+                       int(convolution_mode)};
     __number number = 0;
     for (int i = 0; i < 17; ++i) number |= __number(uint(all[i])) << 32 * i;
     return number;
@@ -55,7 +66,8 @@ struct convolution2d_descriptor {
 
 // The same as the functions of AIR are given it: 76 bytes.
 struct __convolution2d_given {
-  int destination[4], source[4], kernel_dimensions[2], activation_layout, weights_layout, strides[2], dilations[2], groups;
+  int destination[4], source[4], kernel_dimensions[2], activation_layout, weights_layout, strides[2], dilations[2],
+      groups;
   bool relaxed_precision;
   int mode;
 
@@ -80,16 +92,15 @@ static_assert(sizeof(__convolution2d_given) == 76, "");
 void __convolution2d_init(thread void*, const thread __convolution2d_given*, int type, int activations, int weights,
                           int threads) __MPP_NAME("2d_cooperative_destination_tensor_init");
 ushort __convolution2d_capacity(const thread __convolution2d_given*, const thread void*, int type, int activations,
-                                int weights, int threads)
-    __MPP_NAME("2d_cooperative_destination_tensor_num_elements");
+                                int weights, int threads) __MPP_NAME("2d_cooperative_destination_tensor_num_elements");
 thread void* __convolution2d_element(const thread void*, ushort i, int type, int threads)
     __MPP_NAME("2d_cooperative_destination_tensor_elements");
 void __convolution2d_coordinate(const thread __convolution2d_given*, const thread void*, ushort i, int type,
                                 thread int* to, int index, int destination, int activations, int weights, int threads)
     __MPP_NAME("2d_cooperative_destination_tensor_get_coordinate");
-#define __MPP_RUN(T, name)                                                                                        \
+#define __MPP_RUN(T, name)                                                                                           \
   void __convolution2d_run(const thread __convolution2d_given*, thread __in_device<T>*, int, thread __in_device<T>*, \
-                           int, thread void* destination, int threads, const thread int* offsets)                 \
+                           int, thread void* destination, int threads, const thread int* offsets)                    \
       __MPP_NAME("olution2d_op_run_cooperative_dv_" name "_dv_" name "_f32");
 __MPP_RUN(float, "f32")
 __MPP_RUN(half, "f16")
@@ -127,7 +138,8 @@ struct __convolution2d_layout {
   // By which function of AIR Apple's compiler stores one is not known: PyTorch's libraries have none.
   template <typename Tensor>
   METAL_FUNC static void __store(const thread void*, Tensor) {
-    static_assert(metal::__no_tensor<Tensor>, "the result of a convolution is stored by its elements' coordinates here");
+    static_assert(metal::__no_tensor<Tensor>,
+                  "the result of a convolution is stored by its elements' coordinates here");
   }
 };
 
@@ -153,17 +165,19 @@ class convolution2d {
 
   // All threads of the scope come here together.
   template <typename A, typename W, typename Destination>
-  METAL_FUNC METAL_CONVERGENT void run(thread A& activations, thread W& weights, thread Destination& destination) const {
+  METAL_FUNC METAL_CONVERGENT void run(thread A& activations, thread W& weights,
+                                       thread Destination& destination) const {
     typedef __operand_of<A> From;
     typedef __operand_of<W> With;
     static_assert(__is_same(typename Destination::element_type, float), "a convolution is summed as float");
-    const __convolution2d_given given = __convolution2d_given(Descriptor);
+    const __convolution2d_given given = __descriptor;
     __convolution2d_run(&given, (thread typename From::type*)activations.__descriptor(), __inline_tensor,
                         (thread typename With::type*)weights.__descriptor(), __inline_tensor, destination.__whole(),
                         Scope::__threads, offsets_);
   }
 
  private:
+  static constexpr constant __convolution2d_given __descriptor = __convolution2d_given(Descriptor);
   int offsets_[2] = {0, 0};
 };
 

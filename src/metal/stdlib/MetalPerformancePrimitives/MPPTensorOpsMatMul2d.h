@@ -14,9 +14,9 @@ struct matmul2d_descriptor {
   bool transpose_left, transpose_right, relaxed_precision;
   mode matmul_mode;
 
-  METAL_FUNC constexpr matmul2d_descriptor(int m, int n, int k = int(metal::dynamic_extent), bool transpose_left = false,
-                                           bool transpose_right = false, bool relaxed_precision = false,
-                                           mode matmul_mode = mode::multiply)
+  METAL_FUNC constexpr matmul2d_descriptor(int m, int n, int k = int(metal::dynamic_extent),
+                                           bool transpose_left = false, bool transpose_right = false,
+                                           bool relaxed_precision = false, mode matmul_mode = mode::multiply)
       : m(m),
         n(n),
         k(k),
@@ -39,7 +39,7 @@ struct matmul2d_descriptor {
 };
 
 // What all functions of a product's cooperative tensors are told: which operand, and the descriptor.
-#define __MPP_COMMON                                                                                              \
+#define __MPP_COMMON \
   int operand, int m, int n, int k, char transpose_left, char transpose_right, char relaxed_precision, int mode
 #define __MPP_NAME(name) __asm__("__tensorops_impl_matmul2d_op_" name) __attribute__((__convergent__, __nothrow__))
 void __matmul2d_init(__MPP_COMMON, thread void*, int left, int right, int destination, int threads)
@@ -54,12 +54,12 @@ void __matmul2d_coordinate(__MPP_COMMON, const thread void*, ushort i, thread in
                            int right, int destination) __MPP_NAME("cooperative_tensor_get_coordinate");
 // Of tensors in a thread's memory, of rank 2.
 #define __MPP_TRANSFER(space, prefix, T, name)                                                                         \
-  void __matmul2d_load(__MPP_COMMON, thread void*, const thread space<T>*, int descriptor, int rank, int left,        \
-                       int right, int destination, int threads) __MPP_NAME("cooperative_tensor_load_" prefix name);   \
+  void __matmul2d_load(__MPP_COMMON, thread void*, const thread space<T>*, int descriptor, int rank, int left,         \
+                       int right, int destination, int threads) __MPP_NAME("cooperative_tensor_load_" prefix name);    \
   void __matmul2d_store(__MPP_COMMON, const thread void*, const thread space<T>*, int descriptor, int left, int right, \
                         int destination, int threads) __MPP_NAME("cooperative_tensor_store_" prefix name);
-#define __MPP_TRANSFERS(T, name)                     \
-  __MPP_TRANSFER(__in_device, "dv_", T, name)        \
+#define __MPP_TRANSFERS(T, name)              \
+  __MPP_TRANSFER(__in_device, "dv_", T, name) \
   __MPP_TRANSFER(__in_threadgroup, "tg_", T, name)
 __MPP_TRANSFERS(float, "f32")
 __MPP_TRANSFERS(half, "f16")
@@ -77,25 +77,25 @@ __MPP_TRANSFERS(int, "i32")
 #define __MPP_THREADGROUP(T) thread __in_threadgroup<T>*, int
 #define __MPP_RUN(name, ...) \
   void __matmul2d_run(const thread matmul2d_descriptor*, __VA_ARGS__, int threads) __MPP_NAME("run_" name);
-#define __MPP_RUNS_INTO(left, L, l, right, R, r, D, d)                              \
-  __MPP_RUN("cooperative_" l "_" r "_" d, left(L), right(R), __MPP_HELD(D))         \
-  __MPP_RUN(l "_" r "_dv_" d, left(L), right(R), __MPP_DEVICE(D))                   \
+#define __MPP_RUNS_INTO(left, L, l, right, R, r, D, d)                      \
+  __MPP_RUN("cooperative_" l "_" r "_" d, left(L), right(R), __MPP_HELD(D)) \
+  __MPP_RUN(l "_" r "_dv_" d, left(L), right(R), __MPP_DEVICE(D))           \
   __MPP_RUN(l "_" r "_tg_" d, left(L), right(R), __MPP_THREADGROUP(D))
-#define __MPP_RUNS_WITH(left, L, l, R, r, D, d)                         \
-  __MPP_RUNS_INTO(left, L, l, __MPP_HELD, R, r, D, d)                   \
-  __MPP_RUNS_INTO(left, L, l, __MPP_DEVICE, R, "dv_" r, D, d)           \
+#define __MPP_RUNS_WITH(left, L, l, R, r, D, d)               \
+  __MPP_RUNS_INTO(left, L, l, __MPP_HELD, R, r, D, d)         \
+  __MPP_RUNS_INTO(left, L, l, __MPP_DEVICE, R, "dv_" r, D, d) \
   __MPP_RUNS_INTO(left, L, l, __MPP_THREADGROUP, R, "tg_" r, D, d)
-#define __MPP_RUNS(L, l, R, r, D, d)                          \
-  __MPP_RUNS_WITH(__MPP_HELD, L, l, R, r, D, d)               \
-  __MPP_RUNS_WITH(__MPP_DEVICE, L, "dv_" l, R, r, D, d)       \
+#define __MPP_RUNS(L, l, R, r, D, d)                    \
+  __MPP_RUNS_WITH(__MPP_HELD, L, l, R, r, D, d)         \
+  __MPP_RUNS_WITH(__MPP_DEVICE, L, "dv_" l, R, r, D, d) \
   __MPP_RUNS_WITH(__MPP_THREADGROUP, L, "tg_" l, R, r, D, d)
-#define __MPP_RUNS_OF_REALS(L, l, R, r)    \
-  __MPP_RUNS(L, l, R, r, float, "f32")     \
-  __MPP_RUNS(L, l, R, r, half, "f16")      \
+#define __MPP_RUNS_OF_REALS(L, l, R, r) \
+  __MPP_RUNS(L, l, R, r, float, "f32")  \
+  __MPP_RUNS(L, l, R, r, half, "f16")   \
   __MPP_RUNS(L, l, R, r, bfloat, "b16")
-#define __MPP_RUNS_OF_LEFT(L, l)                \
-  __MPP_RUNS_OF_REALS(L, l, float, "f32")       \
-  __MPP_RUNS_OF_REALS(L, l, half, "f16")        \
+#define __MPP_RUNS_OF_LEFT(L, l)          \
+  __MPP_RUNS_OF_REALS(L, l, float, "f32") \
+  __MPP_RUNS_OF_REALS(L, l, half, "f16")  \
   __MPP_RUNS_OF_REALS(L, l, bfloat, "b16")
 __MPP_RUNS_OF_LEFT(float, "f32")
 __MPP_RUNS_OF_LEFT(half, "f16")
@@ -119,8 +119,7 @@ __MPP_RUNS(uchar, "ui8", uchar, "ui8", int, "i32")
 template <matmul2d_descriptor::__number Descriptor, typename Scope, int Operand, typename L, typename R, typename D>
 struct __matmul2d_layout {
   static constexpr constant matmul2d_descriptor d = matmul2d_descriptor::__of(Descriptor);
-  static constexpr constant bool __transposed =
-      Operand == 0 ? d.transpose_left : Operand == 1 && d.transpose_right;
+  static constexpr constant bool __transposed = Operand == 0 ? d.transpose_left : Operand == 1 && d.transpose_right;
   static constexpr constant int __first = Operand == 1 ? d.k : d.m;
   static constexpr constant int __second = Operand == 0 ? d.k : d.n;
   static constexpr constant int __rows = __transposed ? __second : __first;
@@ -133,8 +132,7 @@ struct __matmul2d_layout {
   static constexpr constant int __right = __type_code<R>::value;
   static constexpr constant int __destination = __type_code<D>::value;
 
-#define __MPP_GIVEN \
-  Operand, d.m, d.n, d.k, d.transpose_left, d.transpose_right, d.relaxed_precision, int(d.matmul_mode)
+#define __MPP_GIVEN Operand, d.m, d.n, d.k, d.transpose_left, d.transpose_right, d.relaxed_precision, int(d.matmul_mode)
 #define __MPP_TYPES __left, __right, __destination
   METAL_FUNC static void __init(thread void* tensor) {
     __matmul2d_init(__MPP_GIVEN, tensor, __MPP_TYPES, Scope::__threads);

@@ -9,9 +9,9 @@ namespace tensor_ops {
 
 template <typename T>
 struct __type_code;
-#define __MPP_TYPE_CODE(T, code)                    \
-  template <>                                       \
-  struct __type_code<T> {                           \
+#define __MPP_TYPE_CODE(T, code)                     \
+  template <>                                        \
+  struct __type_code<T> {                            \
     static constexpr constant int value = int(code); \
   };
 __MPP_TYPE_CODE(float, 0x10000020)
@@ -38,12 +38,12 @@ struct __operand<metal::cooperative_tensor<T, Extents, Layout>> {
   typedef __cooperative<T> type;
   static constexpr constant bool in_memory = false;
 };
-#define __MPP_OPERAND(qualified, space)                                            \
-  template <typename T, typename Extents, typename... Tags>                        \
+#define __MPP_OPERAND(qualified, space)                                                  \
+  template <typename T, typename Extents, typename... Tags>                              \
   struct __operand<metal::tensor<qualified T, Extents, metal::tensor_inline, Tags...>> { \
-    typedef metal::remove_cv_t<T> element;                                         \
-    typedef space<element> type;                                                   \
-    static constexpr constant bool in_memory = true;                               \
+    typedef metal::remove_cv_t<T> element;                                               \
+    typedef space<element> type;                                                         \
+    static constexpr constant bool in_memory = true;                                     \
   };
 __MPP_OPERAND(device, __in_device)
 __MPP_OPERAND(threadgroup, __in_threadgroup)
