@@ -1,9 +1,9 @@
 ; PASS: thread-indices
 ; Where a thread asks for its place by a function, the kernel gets a parameter that says it.
 
-; CHECK: define void @k(ptr addrspace(1) %out, i32 %i, i32 [[LANE:%.*]], i32 [[SIMDGROUP:%.*]]) {
+; CHECK: define void @k(ptr addrspace(1) %{{[0-9]+}}, i32 %{{[0-9]+}}, i32 [[LANE:%[0-9]+]], i32 [[SIMDGROUP:%[0-9]+]]) {
 ; CHECK-NOT: call
-; CHECK: [[NARROW:%.*]] = trunc i32 [[LANE]] to i16
+; CHECK: [[NARROW:%[0-9]+]] = trunc i32 [[LANE]] to i16
 ; CHECK: zext i16 [[NARROW]] to i32
 ; CHECK: add i32 %{{.*}}, [[LANE]]
 ; CHECK: add i32 %{{.*}}, [[SIMDGROUP]]
