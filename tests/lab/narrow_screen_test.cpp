@@ -110,8 +110,8 @@ TEST(NarrowScreen, Coverage) {
   EXPECT_TRUE(has(coverage::coverage_screen(coverage::find_operators("gelu"), kNarrow), "gelu"));
   const auto newest = gpu::history::torch_releases().size() - 1;
   coverage::ReleaseDifference difference = coverage::release_difference(0, newest);
-  difference.new_refusals = difference.gone_refusals = {gpu::history::refusal_histories().begin(),
-                                                        gpu::history::refusal_histories().end()};
+  difference.new_refusals =
+      difference.gone_refusals = {gpu::history::refusal_histories().begin(), gpu::history::refusal_histories().end()};
   expect_narrow(coverage::difference_screen(difference, kNarrow));
   expect_narrow(coverage::difference_screen(coverage::release_difference(newest, newest), kNarrow));
 }

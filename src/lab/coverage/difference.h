@@ -43,8 +43,8 @@ struct ReleaseDifference {
 };
 ReleaseDifference release_difference(std::size_t from, std::size_t to);
 
-// A part for each kind of change. Overloads are one name where all of them change alike, and operators whose name begins
-// with an underscore, which programs do not call themselves, stand behind the others.
+// A part for each kind of change. Overloads are one name where all of them change alike, and operators whose name
+// begins with an underscore, which programs do not call themselves, stand behind the others.
 std::string difference_screen(const ReleaseDifference& difference, const base::Terminal& terminal);
 // {"version", "from", "to", "operators": {NAME: {"change", "from", "to"}}, "refusals": {"new": [...], "gone": [...]}};
 // "refusals" is null where they are not known for both releases.

@@ -144,8 +144,8 @@ TEST(CheckFindings, ArgumentsThatAnUpgradeRefusesAreToldByTheirText) {
   ASSERT_NE(row, gpu::history::refusal_histories().end());
   const std::string name(row->operators.substr(0, row->operators.find(',')));
   trace::TraceFile trace = checked_as("2.15");
-  trace.tallies = {check_tally(TraceKind::kFinding, "refused-arguments\taten::" + name + ": " + std::string(row->text),
-                               "a.py:1")};
+  trace.tallies = {
+      check_tally(TraceKind::kFinding, "refused-arguments\taten::" + name + ": " + std::string(row->text), "a.py:1")};
   EXPECT_EQ(recorded_in({trace}).front().upgrade, UpgradeEffect::kNone);
   // Of 2.10 it is not known what it refuses: nothing is said to be new since.
   trace.facts["torch"] = "2.10.0";
