@@ -63,6 +63,9 @@ def from_uniform(kernel, match):
     for count in (COUNT, 1):
         got = launch(kernel, dtype, packed("2f", *parameters), count)
         expected = flat(formula(uniform(raw_words(count)), *(np.float32(p) for p in parameters)), count).to(dtype)
+        if match["what"] == "uniform_dist" and is_since("2.15"):  # what was rounded up to the end begins again
+            low, high = torch.tensor(parameters).to(dtype)
+            expected = torch.where(expected == high, low, expected)
         if steps and dtype.is_floating_point:
             atol = 2.0**-24 * 8  # of differences of numbers up to 5
             rtol = steps * HALF_STEP[torch.float32] + 2 * rounding(dtype)

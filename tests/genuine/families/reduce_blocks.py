@@ -127,7 +127,7 @@ def variance(op: str, source: str, target: str) -> Reduction:
         return (result.sqrt() if op == "std" else result).to(DTYPES[target])
 
     wanted = torch.float32 if target == FLOAT3 else DTYPES[target]
-    return Reduction(rows, of_rows, (0.0,) if target == FLOAT3 else (0.0, 1.0), 2e-5 + HALF_STEP[wanted], 2e-5)
+    return Reduction(rows, of_rows, (0.0,) if target == FLOAT3 else (0.0, 1.0), 2e-5 + 2 * HALF_STEP[wanted], 2e-5)
 
 
 def parameter_of(op: str, value: float) -> list[float]:
