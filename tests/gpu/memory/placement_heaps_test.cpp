@@ -163,6 +163,16 @@ TEST(PlacementHeaps, ACachedBufferIsHandedOutToItsOwnStreamAlone) {  // availabl
   ledger.free(other);
 }
 
+TEST(PlacementHeaps, AStreamsOwnBufferGoesBeforeOthers) {  // get_free_buffer: available_buffers_by_stream
+  Ledger ledger(kPlacementMac, 1.7, 1.4, kPlacementRules);
+  Ledger::Buffer* others = ledger.allocate(2 * kMiB, 0, 1);
+  Ledger::Buffer* own = ledger.allocate(2 * kMiB, 0, 2);
+  ledger.free(others);
+  ledger.free(own);
+  EXPECT_EQ(ledger.allocate(2 * kMiB, 0, 2), own);
+  ledger.free(own);
+}
+
 TEST(PlacementHeaps, HeapsThatHoldNothingAreReleased) {  // release_cached_buffers: release_free_heaps
   Ledger ledger(kPlacementMac, 1.7, 1.4, kPlacementRules);
   Ledger::Buffer* stays = ledger.allocate(kKiB);
