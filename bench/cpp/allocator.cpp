@@ -48,10 +48,10 @@ double nanoseconds(const Case& what, Take take, Free give) {
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 60;
-  gpu::Ledger ledger({.working_set = 16384 * kMiB, .max_buffer = 12288 * kMiB}, gpu::Ledger::kDefaultHighWatermark,
-                     gpu::Ledger::kDefaultLowWatermark);
-  gpu::Heap heap(64 * gpu::physical_memory(), [] { return gpu::available_memory(); });
-  gpu::UnifiedMemory memory(ledger, heap);
+  gpu::memory::Ledger ledger({.working_set = 16384 * kMiB, .max_buffer = 12288 * kMiB},
+                             gpu::memory::Ledger::kDefaultHighWatermark, gpu::memory::Ledger::kDefaultLowWatermark);
+  gpu::memory::Heap heap(64 * gpu::support::physical_memory(), [] { return gpu::support::available_memory(); });
+  gpu::memory::UnifiedMemory memory(ledger, heap);
   std::mt19937 random(0);
   for (const Case& what : kCases) {
     auto ours = [&] {

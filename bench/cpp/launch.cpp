@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "metal/engine/make_pipeline.h"
 #include "metal/frontend/program.h"
 #include "metal/pipeline/pipeline.h"
 
@@ -28,10 +29,10 @@ kernel void barriers(device float* x, constant float& by, uint i [[thread_positi
 }
 )";
 
-double nanoseconds(metal::Pipeline& pipeline) {
+double nanoseconds(metal::pipeline::Pipeline& pipeline) {
   static float numbers[32];
   float by = 1;
-  metal::Launch launch;
+  metal::pipeline::Launch launch;
   launch.buffers[0] = numbers;
   launch.buffer_bytes[0] = sizeof numbers;
   launch.buffers[1] = &by;
@@ -48,15 +49,15 @@ double nanoseconds(metal::Pipeline& pipeline) {
 int main(int count, char** arguments) {
   const int rounds = count > 1 ? std::atoi(arguments[1]) : 40;
   const metal::frontend::Program program(kSource, {});
-  std::vector<std::pair<std::string, std::shared_ptr<metal::Pipeline>>> cases;
+  std::vector<std::pair<std::string, std::shared_ptr<metal::pipeline::Pipeline>>> cases;
   for (const char* name : {"plain", "sums", "barriers"}) {
     const std::vector<std::byte> air = program.air_of(name);
-    metal::FunctionEntry entry;
+    metal::library::FunctionEntry entry;
     entry.name = name;
     entry.bitcode = air;
-    const metal::lower::LoweringOptions fast = {.simdgroups = metal::lower::Simdgroups::kWhole};
-    cases.emplace_back(name, metal::make_pipeline(entry, fast));
-    cases.emplace_back(std::string(name) + ",tiered", metal::make_tiered_pipeline(entry, {}));
+    const metal::lower::LoweringOptions fast = {.simdgroups = metal::lower::vectorize::Simdgroups::kWhole};
+    cases.emplace_back(name, metal::engine::make_pipeline(entry, fast));
+    cases.emplace_back(std::string(name) + ",tiered", metal::engine::make_tiered_pipeline(entry, {}));
   }
   for (const auto& [name, pipeline] : cases) nanoseconds(*pipeline);
   for (int round = 0; round < rounds; ++round) {

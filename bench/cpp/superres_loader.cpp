@@ -16,7 +16,7 @@
 
 namespace {
 
-using namespace anymps::superres;
+using namespace anymps::superres::files;
 namespace fs = std::filesystem;
 
 std::vector<fs::path> files_in(const fs::path& folder) {

@@ -14,18 +14,18 @@
 namespace {
 
 using namespace anymps;
-using gpu::TraceKind;
+using gpu::trace::TraceKind;
 
 // As a training step leaves them: for each kernel the calls that led to it, now and then a wait with its line.
-std::vector<lab::TraceRecord> events(std::uint64_t count) {
+std::vector<lab::trace::TraceRecord> events(std::uint64_t count) {
   static const char* const kNames[] = {
       "aten::addmm",         "aten::relu",        "aten::threshold_backward",
       "aten::_foreach_add_", "aten::log_softmax", "autograd::engine::evaluate_function"};
-  std::vector<lab::TraceRecord> records;
+  std::vector<lab::trace::TraceRecord> records;
   std::uint64_t now = 1'000'000'000;
   for (std::uint64_t i = 0; i < count; ++i) {
     now += 1'000 + i * 7919 % 9'000;
-    lab::TraceRecord record{.index = i, .time_ns = now, .thread = 1 + static_cast<std::uint32_t>(i % 2)};
+    lab::trace::TraceRecord record{.index = i, .time_ns = now, .thread = 1 + static_cast<std::uint32_t>(i % 2)};
     record.name = kNames[i % std::size(kNames)];
     record.b = 500 + i * 104'729 % 100'000;
     if (i % 50 == 49) {
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s FILE EVENTS\n", argv[0]);
     return 2;
   }
-  std::vector<lab::TraceFile> traces(1);
+  std::vector<lab::trace::TraceFile> traces(1);
   traces[0].pid = 1;
   traces[0].command = "python train.py";
   traces[0].start_ns = 1'000'000'000;
@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
   const long before = peak_kib();
   for (std::string line; std::getline(std::cin, line);) {
     const auto began = std::chrono::steady_clock::now();
-    const std::string problem = lab::write_chrome_trace(traces, argv[1]);
+    const std::string problem = lab::trace::write_chrome_trace(traces, argv[1]);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     if (!problem.empty()) {
       std::fprintf(stderr, "%s\n", problem.c_str());

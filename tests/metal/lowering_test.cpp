@@ -91,8 +91,10 @@ const std::map<std::string, Pass>& passes() {
       {"atomics", lower::builtins::lower_atomics},
       {"tensors",
        [](llvm::Module& module) {
-         note(module, lower::builtins::lower_tensors(module) + lower::builtins::lower_tensor_operations(module) +
-                          lower::transform::fix_variable_sizes(module));
+         std::string refusal = lower::builtins::lower_tensors(module);
+         refusal += lower::builtins::lower_tensor_operations(module);
+         refusal += lower::transform::fix_variable_sizes(module);
+         note(module, refusal);
        }},
       {"thread-indices",
        [](llvm::Module& module) {
