@@ -1,5 +1,10 @@
-"""Turns data/refusals.txt into rows of a C++ table, sorted by operator."""
+"""Turns data/refusals.txt into rows of a C++ table.
 
+python refusal_table.py data/refusals.txt table.inc              for the device, sorted by operator
+python refusal_table.py data/refusals.txt history.inc --history  what which release refuses, as the file has it
+"""
+
+import json
 import pathlib
 import re
 import sys
@@ -63,13 +68,21 @@ def coded(release: str, otherwise: int) -> int:
     return 100 * major + minor
 
 
-def rows(source: str) -> list[str]:
+def entries(source: str) -> list[tuple[str, ...]]:
+    """Operators, condition, exception, text, and the first and last release, empty where the file names none."""
     found = []
     for line in pathlib.Path(source).read_text().splitlines():
         if not line.strip() or line.startswith("#"):
             continue
         operators, when, exception, text, *releases = (field.strip() for field in line.split("|"))
         first, _, last = (part.strip() for part in (releases[0] if releases else "").partition("-"))
+        found.append((operators, when, exception, text, first, last))
+    return found
+
+
+def rows(source: str) -> list[str]:
+    found = []
+    for operators, when, exception, text, first, last in entries(source):
         quoted = text.replace("\\", "\\\\").replace('"', '\\"')
         subject, fields = condition(when)
         for operator in operators.split(","):
@@ -81,6 +94,11 @@ def rows(source: str) -> list[str]:
     return [row for _, row in sorted(found, key=lambda item: item[0])]
 
 
+def history(source: str) -> list[str]:
+    return ["{" + ", ".join(map(json.dumps, entry)) + "}," for entry in entries(source)]
+
+
 if __name__ == "__main__":
-    source, target = sys.argv[1:]
-    pathlib.Path(target).write_text("\n".join(rows(source)) + "\n")
+    source, target, *options = sys.argv[1:]
+    made = history(source) if options == ["--history"] else rows(source)
+    pathlib.Path(target).write_text("\n".join(made) + "\n")

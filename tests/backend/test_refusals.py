@@ -23,12 +23,9 @@ def module():
 
 def table():
     """(operator, condition, exception, text) per line of the data file that is of this release."""
-    lines = (ROOT / "data" / "refusals.txt").read_text().splitlines()
-    for line in lines:
-        if line and not line.startswith("#"):
-            operators, when, exception, text, *releases = (field.strip() for field in line.split("|"))
-            if releases and not module().is_of(releases[0], RELEASE):
-                continue
+    refusal_table = module()
+    for operators, when, exception, text, first, last in refusal_table.entries(str(ROOT / "data" / "refusals.txt")):
+        if refusal_table.is_of(f"{first}-{last}", RELEASE):
             for operator in operators.split(","):
                 yield operator.strip(), when, exception, text
 
@@ -63,12 +60,14 @@ def test_every_row_names_an_argument_of_its_operator():
 
 def test_a_row_becomes_one_line_of_the_compiled_table(tmp_path):
     data = tmp_path / "rows.txt"
-    data.write_text('# a comment\n\nb.out, a | self: not floating | TypeError | say "no" to {dtype}\n')
-    first, second = module().rows(str(data), "2.13")
+    row = 'b.out, a | self: not floating | TypeError | say "no" to {dtype}'
+    data.write_text(f"# a comment\n\n{row}\nc | self: bool | TypeError | no | 2.12-2.13\n")
+    first, second, third = module().rows(str(data))
     assert first.startswith('{"a", "*", Subject::kDtype, RefusalKind::kTypeError, "self", ')
     assert second.startswith('{"b", "out", ')
     assert "ScalarType::Bool" in first and "ScalarType::Float)" not in first
-    assert first.endswith(', nullptr, "say \\"no\\" to {dtype}"},')
+    assert first.endswith(', nullptr, "say \\"no\\" to {dtype}", 0, 9999},')
+    assert third.endswith(', "no", 212, 213},')
 
 
 def mps(*shape, dtype=torch.float32):

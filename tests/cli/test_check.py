@@ -145,6 +145,7 @@ def test_json_has_each_finding(call, traced, tmp_path):
         "total": 0,
         "unit": None,
         "detail": found["refused-operator"]["detail"],
+        "upgrade": None,
     }
     assert "release" in found["refused-operator"]["detail"] or "runs on MPS" in found["refused-operator"]["detail"]
     assert (found["repeated-copy"]["total"], found["repeated-copy"]["unit"]) == (3 << 20, "bytes")
