@@ -68,13 +68,18 @@ def coded(release: str, otherwise: int) -> int:
     return 100 * major + minor
 
 
-def entries(source: str) -> list[tuple[str, ...]]:
-    """Operators, condition, exception, text, and the first and last release, empty where the file names none."""
+def entries(source: str, release: str | None = None) -> list[tuple[str, ...]]:
+    """Operators, condition, exception, text, and the first and last release, empty where the file names none.
+
+    All that there are, or those of one release.
+    """
     found = []
     for line in pathlib.Path(source).read_text().splitlines():
         if not line.strip() or line.startswith("#"):
             continue
         operators, when, exception, text, *releases = (field.strip() for field in line.split("|"))
+        if release and releases and not is_of(releases[0], release):
+            continue
         first, _, last = (part.strip() for part in (releases[0] if releases else "").partition("-"))
         found.append((operators, when, exception, text, first, last))
     return found

@@ -332,8 +332,8 @@ def routes() -> dict[str, set[str]]:
 
 def refused_types() -> set[str]:
     """Operators of which a row of data/refusals.txt speaks, in this release."""
-    rows = refusal_table.rows(str(DATA / "refusals.txt"), RELEASE)
-    return {re.match(r'\{"(\w+)"', row)[1] for row in rows}
+    entries = refusal_table.entries(str(DATA / "refusals.txt"), RELEASE)
+    return {operator.strip().partition(".")[0] for operators, *_ in entries for operator in operators.split(",")}
 
 
 def judge() -> tuple[list[tuple[str, ...]], collections.Counter, list[str]]:

@@ -23,11 +23,9 @@ def module():
 
 def table():
     """(operator, condition, exception, text) per line of the data file that is of this release."""
-    refusal_table = module()
-    for operators, when, exception, text, first, last in refusal_table.entries(str(ROOT / "data" / "refusals.txt")):
-        if refusal_table.is_of(f"{first}-{last}", RELEASE):
-            for operator in operators.split(","):
-                yield operator.strip(), when, exception, text
+    for operators, when, exception, text, *_ in module().entries(str(ROOT / "data" / "refusals.txt"), RELEASE):
+        for operator in operators.split(","):
+            yield operator.strip(), when, exception, text
 
 
 def covered():
