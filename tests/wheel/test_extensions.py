@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+pytestmark = pytest.mark.sliced
+
 HERE = pathlib.Path(__file__).parent
 
 # The headers of the release, as its own kernels begin, and a kernel of each kind.

@@ -127,6 +127,7 @@ def test_super_resolution(installed):
     assert "upscale" in installed.run("anymps", "sr", "--help").stdout
 
 
+@pytest.mark.sliced
 @pytest.mark.parametrize("name", ADDITIONS)
 def test_what_a_release_added_is_there_from_then_on(installed, name):
     addition = ADDITIONS[name]
