@@ -8,55 +8,34 @@
 #include <string>
 #include <vector>
 
+#include "gpu/memory/allocation_rule.h"
 #include "gpu/memory_samples.h"
 
 namespace anymps::gpu::memory {
 namespace {
 
-constexpr Ledger::Mac kLargeMac{.working_set = 10 * kGiB, .max_buffer = 7 * kGiB};
-
-struct Rule {
-  const char* source;
-  std::size_t request;
-  std::size_t size;
-  bool small_pool;
-  std::size_t heap;
-};
-
-void PrintTo(const Rule& rule, std::ostream* out) { *out << rule.request << " bytes: " << rule.source; }
-
-class LedgerRule : public testing::TestWithParam<Rule> {};
+class LedgerRule : public testing::TestWithParam<AllocationRule> {};
 
 TEST_P(LedgerRule, GivesSizePoolAndHeap) {
   Ledger ledger(kLargeMac, 1.7, 1.4);
-  const Rule& rule = GetParam();
-  Ledger::Buffer* buffer = ledger.allocate(rule.request);
-  const Ledger::Placement place = Ledger::placement(*buffer);
-  EXPECT_EQ(place.size, rule.size);
-  EXPECT_EQ(place.small_pool, rule.small_pool);
-  EXPECT_EQ(place.heap_size, rule.heap);
-  EXPECT_EQ(ledger.allocated_bytes(), rule.size);
-  EXPECT_EQ(ledger.reserved_bytes(), rule.heap);
-  ledger.free(buffer);
-  EXPECT_EQ(ledger.allocated_bytes(), 0U);
-  EXPECT_EQ(ledger.reserved_bytes(), rule.heap) << "cached";
-  ledger.release_cached();
-  EXPECT_EQ(ledger.reserved_bytes(), 0U);
+  expect_size_pool_and_heap(ledger, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(
     , LedgerRule,
-    testing::Values(Rule{"stated: heapBufferSizeAndAlign is 256", 1, 256, true, 8 * kMiB},
-                    Rule{"stated", 256, 256, true, 8 * kMiB}, Rule{"stated", 257, 512, true, 8 * kMiB},
-                    Rule{"kSmallHeap", 100 * kKiB, 100 * kKiB, true, 8 * kMiB},
-                    Rule{"kMaxSmallAlloc: up to and with 1 MiB", kMiB, kMiB, true, 8 * kMiB},
-                    Rule{"get_pool: over kMaxSmallAlloc", kMiB + 1, kMiB + 256, false, 32 * kMiB},
-                    Rule{"kLargeHeap: below kMinLargeAlloc", 10 * kMiB - 1, 10 * kMiB, false, kGiB},
-                    Rule{"kLargeHeap", 10 * kMiB - 256, 10 * kMiB - 256, false, 32 * kMiB},
-                    Rule{"kXLargeHeap: from kMinLargeAlloc on", 10 * kMiB, 10 * kMiB, false, kGiB},
-                    Rule{"kXLargeHeap: below its half", 512 * kMiB - 256, 512 * kMiB - 256, false, kGiB},
-                    Rule{"kRoundLarge: a heap of its own", 512 * kMiB, 512 * kMiB, false, 512 * kMiB},
-                    Rule{"kRoundLarge: in steps of 2 MiB", 512 * kMiB + 1, 512 * kMiB + 256, false, 514 * kMiB}));
+    testing::Values(AllocationRule{"stated: heapBufferSizeAndAlign is 256", 1, 256, true, 8 * kMiB},
+                    AllocationRule{"stated", 256, 256, true, 8 * kMiB},
+                    AllocationRule{"stated", 257, 512, true, 8 * kMiB},
+                    AllocationRule{"kSmallHeap", 100 * kKiB, 100 * kKiB, true, 8 * kMiB},
+                    AllocationRule{"kMaxSmallAlloc: up to and with 1 MiB", kMiB, kMiB, true, 8 * kMiB},
+                    AllocationRule{"get_pool: over kMaxSmallAlloc", kMiB + 1, kMiB + 256, false, 32 * kMiB},
+                    AllocationRule{"kLargeHeap: below kMinLargeAlloc", 10 * kMiB - 1, 10 * kMiB, false, kGiB},
+                    AllocationRule{"kLargeHeap", 10 * kMiB - 256, 10 * kMiB - 256, false, 32 * kMiB},
+                    AllocationRule{"kXLargeHeap: from kMinLargeAlloc on", 10 * kMiB, 10 * kMiB, false, kGiB},
+                    AllocationRule{"kXLargeHeap: below its half", 512 * kMiB - 256, 512 * kMiB - 256, false, kGiB},
+                    AllocationRule{"kRoundLarge: a heap of its own", 512 * kMiB, 512 * kMiB, false, 512 * kMiB},
+                    AllocationRule{"kRoundLarge: in steps of 2 MiB", 512 * kMiB + 1, 512 * kMiB + 256, false,
+                                   514 * kMiB}));
 
 TEST(Ledger, RefusesABufferAsLargeAsTheLargest) {  // alloc_buffer_block: size < m_max_buffer_size
   Ledger ledger(kLargeMac, 1.7, 1.4);

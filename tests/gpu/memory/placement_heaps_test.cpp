@@ -7,63 +7,41 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/memory/allocation_rule.h"
 #include "gpu/memory/ledger.h"
 #include "gpu/memory_samples.h"
 
 namespace anymps::gpu::memory {
 namespace {
 
-constexpr Ledger::Mac kPlacementMac{.working_set = 10 * kGiB, .max_buffer = 7 * kGiB};
 constexpr LedgerRules kPlacementRules{.heaps = HeapType::kPlacement};
 
-struct PlacementRule {
-  const char* source;
-  std::size_t request;
-  std::size_t size;
-  bool small_pool;
-  std::size_t heap;
-};
-
-void PrintTo(const PlacementRule& rule, std::ostream* out) { *out << rule.request << " bytes: " << rule.source; }
-
-class PlacementHeapsRule : public testing::TestWithParam<PlacementRule> {};
+class PlacementHeapsRule : public testing::TestWithParam<AllocationRule> {};
 
 TEST_P(PlacementHeapsRule, GivesSizePoolAndHeap) {
-  Ledger ledger(kPlacementMac, 1.7, 1.4, kPlacementRules);
-  const PlacementRule& rule = GetParam();
-  Ledger::Buffer* buffer = ledger.allocate(rule.request);
-  const Ledger::Placement place = Ledger::placement(*buffer);
-  EXPECT_EQ(place.size, rule.size);
-  EXPECT_EQ(place.small_pool, rule.small_pool);
-  EXPECT_EQ(place.heap_size, rule.heap);
-  EXPECT_EQ(ledger.allocated_bytes(), rule.size);
-  EXPECT_EQ(ledger.reserved_bytes(), rule.heap);
-  ledger.free(buffer);
-  EXPECT_EQ(ledger.allocated_bytes(), 0U);
-  EXPECT_EQ(ledger.reserved_bytes(), rule.heap) << "cached";
-  ledger.release_cached();
-  EXPECT_EQ(ledger.reserved_bytes(), 0U);
+  Ledger ledger(kLargeMac, 1.7, 1.4, kPlacementRules);
+  expect_size_pool_and_heap(ledger, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(
     , PlacementHeapsRule,
     testing::Values(
-        PlacementRule{"stated: heapBufferSizeAndAlign is 256", 1, 256, true, 8 * kMiB},
-        PlacementRule{"get_allocation_size: no buckets up to kMaxSmallAlloc", kMiB - 1000, kMiB - 768, true, 8 * kMiB},
-        PlacementRule{"kMaxSmallAlloc: up to and with 1 MiB", kMiB, kMiB, true, 8 * kMiB},
-        PlacementRule{"kLargeBucketShift: 32 buckets from 1 to 2 MiB", kMiB + 1, kMiB + 32 * kKiB, false, 32 * kMiB},
-        PlacementRule{"kLargeBucketShift: a bucket's end", 3 * kMiB, 3 * kMiB, false, 32 * kMiB},
-        PlacementRule{"kLargeBucketShift: from 4 to 8 MiB", 5 * kMiB + 1, 5 * kMiB + 128 * kKiB, false, 32 * kMiB},
-        PlacementRule{"getHeapTier: a bucket does not change the tier", 10 * kMiB - 256, 10 * kMiB - 256, false,
-                      32 * kMiB},
-        PlacementRule{"kXLargeHeap: from kMinLargeAlloc on", 10 * kMiB, 10 * kMiB, false, kGiB},
-        PlacementRule{"getHeapTier: nor to a heap of its own", 512 * kMiB - 256, 512 * kMiB - 256, false, kGiB},
-        PlacementRule{"kRoundLarge: a heap of its own, of the bucket", 512 * kMiB + 1, 528 * kMiB, false, 528 * kMiB},
-        PlacementRule{"m_max_buffer_size: a bucket is no longer than Metal allows", 7 * kGiB - 3 * kMiB,
-                      7 * kGiB - 3 * kMiB, false, 7 * kGiB - 2 * kMiB}));
+        AllocationRule{"stated: heapBufferSizeAndAlign is 256", 1, 256, true, 8 * kMiB},
+        AllocationRule{"get_allocation_size: no buckets up to kMaxSmallAlloc", kMiB - 1000, kMiB - 768, true, 8 * kMiB},
+        AllocationRule{"kMaxSmallAlloc: up to and with 1 MiB", kMiB, kMiB, true, 8 * kMiB},
+        AllocationRule{"kLargeBucketShift: 32 buckets from 1 to 2 MiB", kMiB + 1, kMiB + 32 * kKiB, false, 32 * kMiB},
+        AllocationRule{"kLargeBucketShift: a bucket's end", 3 * kMiB, 3 * kMiB, false, 32 * kMiB},
+        AllocationRule{"kLargeBucketShift: from 4 to 8 MiB", 5 * kMiB + 1, 5 * kMiB + 128 * kKiB, false, 32 * kMiB},
+        AllocationRule{"getHeapTier: a bucket does not change the tier", 10 * kMiB - 256, 10 * kMiB - 256, false,
+                       32 * kMiB},
+        AllocationRule{"kXLargeHeap: from kMinLargeAlloc on", 10 * kMiB, 10 * kMiB, false, kGiB},
+        AllocationRule{"getHeapTier: nor to a heap of its own", 512 * kMiB - 256, 512 * kMiB - 256, false, kGiB},
+        AllocationRule{"kRoundLarge: a heap of its own, of the bucket", 512 * kMiB + 1, 528 * kMiB, false, 528 * kMiB},
+        AllocationRule{"m_max_buffer_size: a bucket is no longer than Metal allows", 7 * kGiB - 3 * kMiB,
+                       7 * kGiB - 3 * kMiB, false, 7 * kGiB - 2 * kMiB}));
 
 TEST(PlacementHeaps, AFreeRangeIsCutDownToTheRequest) {  // split_free_block
-  Ledger ledger(kPlacementMac, 1.7, 1.4, kPlacementRules);
+  Ledger ledger(kLargeMac, 1.7, 1.4, kPlacementRules);
   Ledger::Buffer* whole = ledger.allocate(8 * kMiB);
   const Ledger::Placement first = Ledger::placement(*whole);
   ledger.free(whole);
@@ -80,7 +58,7 @@ TEST(PlacementHeaps, AFreeRangeIsCutDownToTheRequest) {  // split_free_block
 }
 
 TEST(PlacementHeaps, WhatIsTooShortForThePoolIsNotSplitOff) {  // BufferPool::min_split: kMaxSmallAlloc
-  Ledger ledger(kPlacementMac, 1.7, 1.4, kPlacementRules);
+  Ledger ledger(kLargeMac, 1.7, 1.4, kPlacementRules);
   Ledger::Buffer* buffer = ledger.allocate(8 * kMiB);
   ledger.free(buffer);
   Ledger::Buffer* shorter = ledger.allocate(8 * kMiB - 256 * kKiB);
@@ -93,7 +71,7 @@ TEST(PlacementHeaps, WhatIsTooShortForThePoolIsNotSplitOff) {  // BufferPool::mi
 }
 
 TEST(PlacementHeaps, SmallRangesAreSplitToTheByte) {  // BufferPool::min_split: alignment
-  Ledger ledger(kPlacementMac, 1.7, 1.4, kPlacementRules);
+  Ledger ledger(kLargeMac, 1.7, 1.4, kPlacementRules);
   ledger.free(ledger.allocate(1024));
   Ledger::Buffer* buffer = ledger.allocate(768);
   Ledger::Buffer* next = ledger.allocate(256);
@@ -104,7 +82,7 @@ TEST(PlacementHeaps, SmallRangesAreSplitToTheByte) {  // BufferPool::min_split: 
 }
 
 TEST(PlacementHeaps, NeighboursAreJoined) {  // coalesce_free_blocks, merge_free_blocks
-  Ledger ledger(kPlacementMac, 1.7, 1.4, kPlacementRules);
+  Ledger ledger(kLargeMac, 1.7, 1.4, kPlacementRules);
   std::vector<Ledger::Buffer*> buffers;
   for (int i = 0; i < 4; ++i) buffers.push_back(ledger.allocate(8 * kMiB));  // the heap is full
   const Ledger::Placement second = Ledger::placement(*buffers[1]);
@@ -118,7 +96,7 @@ TEST(PlacementHeaps, NeighboursAreJoined) {  // coalesce_free_blocks, merge_free
 }
 
 TEST(PlacementHeaps, WhatIsInUseKeepsNeighboursApart) {  // coalesce_free_blocks
-  Ledger ledger(kPlacementMac, 1.7, 1.4, kPlacementRules);
+  Ledger ledger(kLargeMac, 1.7, 1.4, kPlacementRules);
   std::vector<Ledger::Buffer*> buffers;
   for (int i = 0; i < 4; ++i) buffers.push_back(ledger.allocate(8 * kMiB));
   ledger.free(buffers[0]);
@@ -129,7 +107,7 @@ TEST(PlacementHeaps, WhatIsInUseKeepsNeighboursApart) {  // coalesce_free_blocks
 }
 
 TEST(PlacementHeaps, TheShortestFreeRangeIsTaken) {  // get_free_buffer: available_buffers.lower_bound
-  Ledger ledger(kPlacementMac, 1.7, 1.4, kPlacementRules);
+  Ledger ledger(kLargeMac, 1.7, 1.4, kPlacementRules);
   Ledger::Buffer* held = ledger.allocate(2 * kMiB);
   Ledger::Buffer* six = ledger.allocate(6 * kMiB);
   Ledger::Buffer* wall = ledger.allocate(2 * kMiB);
@@ -145,7 +123,7 @@ TEST(PlacementHeaps, TheShortestFreeRangeIsTaken) {  // get_free_buffer: availab
 
 TEST(PlacementHeaps, ACachedBufferIsHandedOutToItsOwnStreamAlone) {  // available_buffers_by_stream, split_free_block
   std::vector<std::string> lines;
-  Ledger ledger(kPlacementMac, 1.7, 1.4, kPlacementRules, HeapAccount::kAllocations | HeapAccount::kReleases,
+  Ledger ledger(kLargeMac, 1.7, 1.4, kPlacementRules, HeapAccount::kAllocations | HeapAccount::kReleases,
                 [&](const std::string& line) { lines.push_back(line); });
   Ledger::Buffer* buffer = ledger.allocate(2 * kMiB, 0, 1);
   const Ledger::Placement place = Ledger::placement(*buffer);
@@ -164,7 +142,7 @@ TEST(PlacementHeaps, ACachedBufferIsHandedOutToItsOwnStreamAlone) {  // availabl
 }
 
 TEST(PlacementHeaps, AStreamsOwnBufferGoesBeforeOthers) {  // get_free_buffer: available_buffers_by_stream
-  Ledger ledger(kPlacementMac, 1.7, 1.4, kPlacementRules);
+  Ledger ledger(kLargeMac, 1.7, 1.4, kPlacementRules);
   Ledger::Buffer* others = ledger.allocate(2 * kMiB, 0, 1);
   Ledger::Buffer* own = ledger.allocate(2 * kMiB, 0, 2);
   ledger.free(others);
@@ -174,7 +152,7 @@ TEST(PlacementHeaps, AStreamsOwnBufferGoesBeforeOthers) {  // get_free_buffer: a
 }
 
 TEST(PlacementHeaps, HeapsThatHoldNothingAreReleased) {  // release_cached_buffers: release_free_heaps
-  Ledger ledger(kPlacementMac, 1.7, 1.4, kPlacementRules);
+  Ledger ledger(kLargeMac, 1.7, 1.4, kPlacementRules);
   Ledger::Buffer* stays = ledger.allocate(kKiB);
   ledger.free(ledger.allocate(2 * kKiB));
   ledger.free(ledger.allocate(40 * kMiB));
@@ -227,7 +205,7 @@ TEST(PlacementHeaps, UnderPressureFreeHeapsGoOldestFirst) {  // garbage_collect_
 // Whatever was asked for: buffers in use do not overlap, and lie in their heaps; heaps and sums agree with the books;
 // and what is given back can all be released.
 TEST(PlacementHeaps, BuffersNeverOverlap) {
-  Ledger ledger(kPlacementMac, 1.7, 0.3, kPlacementRules);
+  Ledger ledger(kLargeMac, 1.7, 0.3, kPlacementRules);
   std::mt19937 random(1);
   std::vector<Ledger::Buffer*> held;
   std::size_t in_use = 0;
@@ -263,7 +241,7 @@ TEST(PlacementHeaps, BuffersNeverOverlap) {
 }
 
 TEST(PlacementHeaps, BooksHaveTheBlocksThatHaveABuffer) {
-  Ledger ledger(kPlacementMac, 1.7, 1.4, kPlacementRules);
+  Ledger ledger(kLargeMac, 1.7, 1.4, kPlacementRules);
   Ledger::Buffer* held = ledger.allocate(3000, 7);
   ledger.free(ledger.allocate(5000, 8));
   const Ledger::Books books = ledger.books();
@@ -277,7 +255,7 @@ TEST(PlacementHeaps, BooksHaveTheBlocksThatHaveABuffer) {
 
 TEST(PlacementHeaps, TellsWhatItIsAskedToTell) {  // DebugVerbosity
   std::vector<std::string> lines;
-  Ledger ledger(kPlacementMac, 1.7, 0.0, kPlacementRules,
+  Ledger ledger(kLargeMac, 1.7, 0.0, kPlacementRules,
                 HeapAccount::kAllocations | HeapAccount::kRecycles | HeapAccount::kReleases,
                 [&](const std::string& line) { lines.push_back(line); });
   ledger.free(ledger.allocate(3000));
@@ -303,9 +281,9 @@ TEST(LedgerRules, ChangeWithTheRelease) {
 }
 
 TEST(LedgerRules, ActiveBytesAreThoseInUse) {  // MPSHeapAllocatorImpl::getDeviceStats of 2.15
-  Ledger older(kPlacementMac, 1.7, 1.4, LedgerRules::of_release("2.14"));
+  Ledger older(kLargeMac, 1.7, 1.4, LedgerRules::of_release("2.14"));
   EXPECT_FALSE(older.active().has_value());
-  Ledger ledger(kPlacementMac, 1.7, 1.4, LedgerRules::of_release("2.15"));
+  Ledger ledger(kLargeMac, 1.7, 1.4, LedgerRules::of_release("2.15"));
   Ledger::Buffer* buffer = ledger.allocate(1000);
   EXPECT_EQ(ledger.active()->current, 1024);
   ledger.free(buffer);
