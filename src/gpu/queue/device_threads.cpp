@@ -1,0 +1,62 @@
+#include "gpu/queue/device_threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <system_error>
+#include <utility>
+
+#include "gpu/queue/queue_state.h"
+#include "gpu/support/fork_generation.h"
+
+namespace anymps::gpu::queue {
+
+DeviceThreads& DeviceThreads::instance() {
+  // Never destroyed: queues may be used while static objects are being torn down.
+  static std::atomic<DeviceThreads*> current{nullptr};
+  return support::of_this_generation(
+      current, [] { return new DeviceThreads(std::max(1U, std::thread::hardware_concurrency())); });
+}
+
+DeviceThreads::DeviceThreads(unsigned threads) : generation(support::fork_generation()), most_(threads) {}
+
+DeviceThreads::~DeviceThreads() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  came_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void DeviceThreads::schedule(std::shared_ptr<QueueState> queue) {
+  {
+    const std::lock_guard lock(mutex_);
+    ready_.push_back(std::move(queue));
+    if (idle_ < ready_.size() && threads_.size() < most_) {
+      try {
+        threads_.emplace_back([this] { work(); });
+      } catch (const std::system_error&) {
+        // The system gives no more threads. Who waits for a queue runs it.
+      }
+    }
+  }
+  came_.notify_one();
+}
+
+void DeviceThreads::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    ++idle_;
+    came_.wait(lock, [this] { return stop_ || !ready_.empty(); });
+    --idle_;
+    if (stop_) return;
+    std::shared_ptr<QueueState> queue = std::move(ready_.front());
+    ready_.pop_front();
+    lock.unlock();
+    queue->run_as_asked();
+    queue.reset();
+    lock.lock();
+  }
+}
+
+}  // namespace anymps::gpu::queue
