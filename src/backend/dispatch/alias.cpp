@@ -5,56 +5,14 @@
 #include <ATen/SparseTensorImpl.h>
 
 #include "backend/dispatch/refusal.h"
+#include "backend/dispatch/tensor_access.h"
+#include "backend/runtime/device_queue.h"
 
 namespace anymps::backend::dispatch {
 namespace {
 
 using c10::DispatchKey;
 using c10::DispatchKeySet;
-
-// TensorImpl lets only its children change device and keys in place. Doing so spares a second TensorImpl per result,
-// and copying metadata spares the recomputation of contiguity per argument: together most of the cost of an alias.
-class ImplAccess : public c10::TensorImpl {
- public:
-  static c10::intrusive_ptr<c10::TensorImpl> copy(const c10::TensorImpl& source, c10::Storage storage,
-                                                  DispatchKeySet keys, c10::Device device) {
-    return copy_into(c10::make_intrusive<c10::TensorImpl>(DispatchKeySet(), source.dtype(), device), source,
-                     std::move(storage), keys, device);
-  }
-
-  static c10::intrusive_ptr<c10::TensorImpl> copy_into(c10::intrusive_ptr<c10::TensorImpl> result,
-                                                       const c10::TensorImpl& source, c10::Storage storage,
-                                                       DispatchKeySet keys, c10::Device device) {
-    copy_tensor_metadata(&source, result.get(), source.version_counter(), /*allow_tensor_metadata_change=*/true);
-    result.get()->*(&ImplAccess::storage_) = std::move(storage);
-    rekey(*result, keys, device);
-    return result;
-  }
-
-  static void rekey(c10::TensorImpl& impl, DispatchKeySet keys, c10::Device device) {
-    impl.*(&ImplAccess::key_set_) = keys;
-    impl.*(&ImplAccess::device_opt_) = device;
-  }
-
-  static void set_storage(c10::TensorImpl& impl, c10::Storage storage) {
-    impl.*(&ImplAccess::storage_) = std::move(storage);
-  }
-};
-
-DispatchKeySet swap_backend(DispatchKeySet keys, c10::BackendComponent from, DispatchKey from_autocast,
-                            c10::BackendComponent to, DispatchKey to_autocast) {
-  return keys.remove_backend(from).remove(from_autocast) | DispatchKeySet(to) | DispatchKeySet(to_autocast);
-}
-
-DispatchKeySet cpu_keys(DispatchKeySet keys) {
-  return swap_backend(keys, c10::BackendComponent::MPSBit, DispatchKey::AutocastMPS, c10::BackendComponent::CPUBit,
-                      DispatchKey::AutocastCPU);
-}
-
-DispatchKeySet mps_keys(DispatchKeySet keys) {
-  return swap_backend(keys, c10::BackendComponent::CPUBit, DispatchKey::AutocastCPU, c10::BackendComponent::MPSBit,
-                      DispatchKey::AutocastMPS);
-}
 
 // Aliases live for microseconds, and making one is two allocations: each thread keeps a few to use again.
 class SpareAliases {
@@ -125,6 +83,7 @@ c10::Storage AliasCall::alias_storage(const c10::Storage& source) {
   for (const StoragePair& pair : storages_) {
     if (pair.source == impl) return pair.alias;
   }
+  runtime::DeviceQueue::drain();
   c10::Storage alias(SpareAliases::of_this_thread().storage(*impl));
   storages_.push_back({impl, alias});
   return alias;
@@ -248,10 +207,12 @@ void AliasCall::finish_sparse(c10::TensorImpl* source, const at::Tensor& alias) 
   if (target->coalesced() != changed->coalesced()) target->set_coalesced(changed->coalesced());
 }
 
-void AliasCall::finish() {
+bool AliasCall::finish() {
+  bool changed_some = false;
   for (const StoragePair& pair : storages_) {
     c10::StorageImpl* alias = pair.alias.unsafeGetStorageImpl();
     if (alias->data() == pair.source->data() && alias->nbytes() == pair.source->nbytes()) continue;
+    changed_some = true;
     const std::size_t bytes = alias->nbytes();
     // The alias goes on pointing at the memory without owning it: results may still be views of it.
     c10::DataPtr owned = alias->set_data_ptr(c10::DataPtr(alias->mutable_data(), runtime::kCpuDevice));
@@ -264,6 +225,7 @@ void AliasCall::finish() {
     const at::Tensor alias = tensors_[i].alias;
     if (alias.layout() != at::kStrided) {
       finish_sparse(source, alias);
+      changed_some = true;
       continue;
     }
     c10::TensorImpl* changed = alias.unsafeGetTensorImpl();
@@ -271,15 +233,19 @@ void AliasCall::finish() {
     c10::Storage storage = source_storage(alias);
     if (storage && storage.unsafeGetStorageImpl() != source->unsafe_storage().unsafeGetStorageImpl()) {
       source->set_storage_keep_dtype(std::move(storage));
+      changed_some = true;
     }
     if (source->sizes() != changed->sizes() || source->strides() != changed->strides() ||
         source->storage_offset() != changed->storage_offset()) {
       source->set_sizes_and_strides(changed->sizes(), changed->strides(), changed->storage_offset());
+      changed_some = true;
     }
   }
+  return changed_some;
 }
 
 at::Tensor owning_cpu_alias(const at::Tensor& tensor) {
+  runtime::DeviceQueue::drain();
   c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   auto* keep = new c10::Storage(tensor.storage());
   c10::DataPtr view(

@@ -30,8 +30,8 @@ class AliasCall {
   at::Tensor to_mps(at::Tensor result);
 
   // Carries resized storages and changed shapes of arguments back to their sources. Only needed after operators that
-  // write to arguments.
-  void finish();
+  // write to arguments. Whether there was something to carry.
+  bool finish();
 
   // First argument that was not on the device and is no scalar; undefined if there is none.
   const at::Tensor& bystander() const { return bystander_; }

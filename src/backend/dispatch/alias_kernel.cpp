@@ -10,12 +10,16 @@
 #include <vector>
 
 #include "backend/dispatch/alias.h"
+#include "backend/dispatch/call_key.h"
+#include "backend/dispatch/queued_call.h"
+#include "backend/dispatch/queued_operators.h"
 #include "backend/dispatch/refusal.h"
 #include "backend/dispatch/refused_operators.h"
 #include "backend/dispatch/widening.h"
 #include "backend/observe/synchronize.h"
 #include "backend/observe/waiting_operators.h"
 #include "backend/runtime/argument_tensors.h"
+#include "backend/runtime/device_queue.h"
 #include "backend/runtime/generator.h"
 #include "backend/runtime/memory.h"
 #include "backend/runtime/waits.h"
@@ -47,7 +51,7 @@ bool may_be_on_cpu(std::string_view operator_name, std::string_view argument) {
 }  // namespace
 
 struct AliasKernel::Facts {
-  explicit Facts(std::string_view name) : widening(name), waiting(name) {}
+  explicit Facts(std::string_view name) : widening(name), waiting(name), queueing(queueing_of(name)) {}
 
   bool writes_arguments = false;
   std::vector<bool> is_generator;
@@ -56,6 +60,7 @@ struct AliasKernel::Facts {
   RefusalList refusals;
   Widening widening;
   observe::WaitingOperator waiting;
+  Queueing queueing;
 };
 
 AliasKernel::AliasKernel(AliasTarget target, DeviceCheck check) : target_(target), check_(check) {}
@@ -123,6 +128,17 @@ c10::IValue value_to_cpu(AliasCall& alias, const c10::IValue& value) {
   return value;
 }
 
+c10::IValue kept_value(QueuedCall& queued, const c10::IValue& value) {
+  if (value.isTensor()) return queued.alias(value.toTensor());
+  if (value.isTensorList()) {
+    c10::List<at::Tensor> list;
+    for (const at::Tensor& each : value.toTensorVector()) list.push_back(queued.alias(each));
+    return list;
+  }
+  if (value.isDevice() && value.toDevice().is_mps()) return runtime::kCpuDevice;
+  return value;
+}
+
 void to_mps(AliasCall& alias, c10::IValue& value) {
   if (value.isTensor()) {
     value = alias.to_mps(std::move(value).toTensor());
@@ -140,6 +156,17 @@ void AliasKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
   const c10::FunctionSchema& schema = op.schema();
   const std::size_t count = schema.arguments().size();
   const std::size_t begin = stack->size() - count;
+  const bool learns = target_ == AliasTarget::kCpuKernel && facts.queueing != Queueing::kNever &&
+                      runtime::DeviceQueue::takes_operators();
+  CallKey key;
+  const bool has_key = learns && key.read(schema, c10::ArrayRef<c10::IValue>(stack->data() + begin, count)) &&
+                       (facts.queueing == Queueing::kAlways || key.all_floating());
+  if (has_key) {
+    if (const ResultKinds* kinds = known_results_.find(key.bytes())) {
+      queue(*kinds, op, facts, stack);
+      return;
+    }
+  }
   // The sources stay alive here: their places on the stack go to the aliases.
   c10::SmallVector<c10::IValue, 8> sources;
   AliasCall alias;
@@ -161,8 +188,46 @@ void AliasKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
     c10::impl::ExcludeDispatchKeyGuard no_cpu_autocast(c10::DispatchKey::AutocastCPU);
     call(op, facts, stack);
   }
-  if (facts.writes_arguments) alias.finish();
+  const bool changed_shapes = facts.writes_arguments && alias.finish();
   for (std::size_t i = stack->size() - schema.returns().size(); i < stack->size(); ++i) to_mps(alias, (*stack)[i]);
+  if (has_key && !changed_shapes) {
+    learn(key.bytes(), sources, c10::ArrayRef<c10::IValue>(*stack).slice(begin));
+  }
+}
+
+// Of lists nothing is learned: what they hold may be anything.
+void AliasKernel::learn(std::string_view key, c10::ArrayRef<c10::IValue> arguments,
+                        c10::ArrayRef<c10::IValue> results) {
+  auto tensors = [](c10::ArrayRef<c10::IValue> values) {
+    c10::SmallVector<at::Tensor, 6> list;
+    for (const c10::IValue& value : values) list.push_back(value.isTensor() ? value.toTensor() : at::Tensor());
+    return list;
+  };
+  const bool tensors_alone = std::ranges::all_of(results, [](const c10::IValue& value) { return value.isTensor(); });
+  if (tensors_alone) known_results_.learn(key, tensors(arguments), tensors(results));
+}
+
+void AliasKernel::queue(const ResultKinds& kinds, const c10::OperatorHandle& op, const Facts& facts,
+                        torch::jit::Stack* stack) {
+  const std::size_t begin = stack->size() - op.schema().arguments().size();
+  QueuedCall queued(kinds);
+  torch::jit::Stack cpu;
+  for (std::size_t i = begin; i < stack->size(); ++i) cpu.push_back(kept_value(queued, (*stack)[i]));
+  queued.encode([this, op, &facts, cpu = std::move(cpu)]() mutable {
+    call(op, facts, &cpu);
+    QueuedCall::Results results;
+    for (const c10::IValue& value : cpu) results.push_back(value.toTensor());
+    cpu.clear();
+    return results;
+  });
+  c10::SmallVector<c10::IValue, 2> results;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const bool is_argument = kinds[i].argument >= 0;
+    results.push_back(is_argument ? (*stack)[begin + static_cast<std::size_t>(kinds[i].argument)]
+                                  : c10::IValue(std::move(queued.results()[i])));
+  }
+  stack->resize(begin);
+  for (c10::IValue& result : results) stack->push_back(std::move(result));
 }
 
 namespace {

@@ -11,8 +11,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "backend/dispatch/coverage.h"
+#include "backend/dispatch/known_results.h"
 
 namespace anymps::backend::dispatch {
 
@@ -33,6 +35,9 @@ class AliasKernel final : public c10::OperatorKernel {
   struct Facts;
   const Facts& facts(const c10::OperatorHandle& op);
   void call(const c10::OperatorHandle& op, const Facts& facts, torch::jit::Stack* stack);
+  // The same later, on the device's thread: its results take the arguments' place on the stack.
+  void queue(const ResultKinds& kinds, const c10::OperatorHandle& op, const Facts& facts, torch::jit::Stack* stack);
+  void learn(std::string_view key, c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<c10::IValue> results);
 
   AliasTarget target_;
   DeviceCheck check_;
@@ -40,6 +45,7 @@ class AliasKernel final : public c10::OperatorKernel {
   std::atomic<const Facts*> facts_{nullptr};
   // Bit n: the CPU kernel has refused ScalarType n, so go to a wider type at once.
   std::atomic<std::uint64_t> widened_{0};
+  KnownResults known_results_;
 };
 
 torch::CppFunction alias_function(AliasTarget target, DeviceCheck check);

@@ -9,8 +9,10 @@
 
 #include "backend/dispatch/alias_kernel.h"
 #include "backend/dispatch/cpu_call.h"
+#include "backend/dispatch/queued_function.h"
 #include "backend/dispatch/refusal.h"
 #include "backend/dispatch/registration.h"
+#include "backend/runtime/device_queue.h"
 
 namespace anymps::backend::dispatch {
 namespace {
@@ -31,6 +33,21 @@ struct Hot;
 template <typename Op, typename Result, typename... Arguments>
 struct Hot<Op, Result(Arguments...)> {
   static Result call(Arguments... arguments) {
+    // Of those that write to an argument none but the boxed kernel is queued.
+    if constexpr (std::is_same_v<Result, at::Tensor>) {
+      static KnownResults known;
+      return run_or_queue<Result>(known, [&] { return call_now(arguments...); }, redispatch_on_cpu, arguments...);
+    } else {
+      return runtime::DeviceQueue::takes_operators() ? call_boxed(arguments...) : call_now(arguments...);
+    }
+  }
+
+ private:
+  static Result redispatch_on_cpu(Arguments... arguments) {
+    return Op::redispatch(c10::DispatchKeySet(c10::DispatchKey::CPU), arguments...);
+  }
+
+  static Result call_now(Arguments... arguments) {
     try {
       return call_unboxed(arguments...);
     } catch (const c10::NotImplementedError&) {
@@ -39,7 +56,6 @@ struct Hot<Op, Result(Arguments...)> {
     }
   }
 
- private:
   static Result call_unboxed(Arguments... arguments) {
     AliasCall alias;
     std::tuple cpu(hot_to_cpu(alias, arguments)...);

@@ -4,6 +4,7 @@
 
 #include "backend/observe/check.h"
 #include "backend/observe/check_watch.h"
+#include "backend/runtime/device_queue.h"
 #include "backend/runtime/mps_log.h"
 #include "backend/runtime/waits.h"
 #include "gpu/device.h"
@@ -11,6 +12,7 @@
 namespace anymps::backend::observe {
 
 void synchronize(const char* what) {
+  runtime::DeviceQueue::drain();
   if (checking()) note_waiting_lines();
   runtime::note_wait(what);
   if (runtime::logs(runtime::LogLevel::kWaits)) runtime::log_wait(what);

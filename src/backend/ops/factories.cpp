@@ -9,6 +9,7 @@
 
 #include "backend/dispatch/refusal.h"
 #include "backend/ops/registration.h"
+#include "backend/runtime/device_queue.h"
 #include "backend/runtime/memory.h"
 
 namespace anymps::backend::ops {
@@ -54,6 +55,7 @@ void grow(c10::StorageImpl* storage, std::size_t bytes) {
   TORCH_CHECK(storage->resizable(), "Trying to resize storage that is not resizable");
   c10::DataPtr fresh = runtime::mps_allocator()->allocate(bytes);
   const std::size_t kept = std::min(bytes, storage->nbytes());
+  runtime::DeviceQueue::drain();
   if (kept != 0 && storage->data() != nullptr) std::memcpy(fresh.get(), storage->data(), kept);
   storage->set_data_ptr_noswap(std::move(fresh));
   storage->set_nbytes(bytes);

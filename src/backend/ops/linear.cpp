@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "backend/dispatch/cpu_call.h"
+#include "backend/dispatch/queued_function.h"
 #include "backend/ops/registration.h"
 
 namespace anymps::backend::ops {
@@ -30,7 +30,8 @@ bool folds(const at::Tensor& input, const at::Tensor& weight, const std::optiona
 // Not by reshape, which cannot tell how many rows there are where a row is empty.
 at::Tensor as_rows(const at::Tensor& tensor) { return tensor.dim() == 1 ? tensor.unsqueeze(0) : tensor.flatten(0, -2); }
 
-at::Tensor folded_linear(const at::Tensor& x, const at::Tensor& w, const std::optional<at::Tensor>& b) {
+at::Tensor linear_on_cpu(const at::Tensor& x, const at::Tensor& w, const std::optional<at::Tensor>& b, bool folded) {
+  if (!folded) return at::linear(x, w, b);
   std::vector<std::int64_t> shape = x.sizes().vec();
   shape.back() = w.size(0);
   at::Tensor result = as_rows(x).mm(w.t()).view(shape);
@@ -46,18 +47,15 @@ at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const std::
     check_on_device(*bias, "bias");
     TORCH_CHECK(is_supported(*bias), "MPS device does not support linear for non-float bias");
   }
-  dispatch::CpuCall cpu;
-  auto* const product = folds(input, weight, bias) ? folded_linear : at::linear;
-  return cpu.back(product(cpu(input), cpu(weight), cpu(bias)));
+  static dispatch::KnownResults known;
+  return dispatch::on_cpu_tensors(known, linear_on_cpu, input, weight, bias, folds(input, weight, bias));
 }
 
+using ThreeGradients = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+
 // The products that PyTorch's formulas for the CPU's composition take, so that gradients are the CPU's to the bit.
-std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_backward(const at::Tensor& input, const at::Tensor& grad,
-                                                               const at::Tensor& weight, std::array<bool, 3> wanted) {
-  dispatch::CpuCall cpu;
-  const at::Tensor x = cpu(input);
-  const at::Tensor g = cpu(grad);
-  const at::Tensor w = cpu(weight);
+ThreeGradients gradients_on_cpu(const at::Tensor& x, const at::Tensor& g, const at::Tensor& w,
+                                std::array<bool, 3> wanted) {
   const at::Tensor rows = as_rows(w.dim() == 1 ? g.unsqueeze(-1) : g);
   const at::Tensor matrix = w.dim() == 1 ? w.unsqueeze(0) : w;
   at::Tensor grad_input;
@@ -68,7 +66,13 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_backward(const at::Tensor&
     grad_weight = rows.t().mm(as_rows(x).conj()).view(w.sizes());
   }
   if (wanted[2]) grad_bias = rows.sum(0).view(w.dim() == 1 ? at::IntArrayRef{} : at::IntArrayRef{w.size(0)});
-  return {cpu.back(grad_input), cpu.back(grad_weight), cpu.back(grad_bias)};
+  return {grad_input, grad_weight, grad_bias};
+}
+
+ThreeGradients linear_backward(const at::Tensor& input, const at::Tensor& grad, const at::Tensor& weight,
+                               std::array<bool, 3> wanted) {
+  static dispatch::KnownResults known;
+  return dispatch::on_cpu_tensors(known, gradients_on_cpu, input, grad, weight, wanted);
 }
 
 }  // namespace

@@ -12,8 +12,10 @@
 
 #include "backend/release/release_in_force.h"
 #include "backend/runtime/call_site.h"
+#include "backend/runtime/device_queue.h"
 #include "backend/runtime/memory_history.h"
 #include "backend/runtime/mps_log.h"
+#include "backend/runtime/placed_results.h"
 #include "backend/runtime/streams.h"
 #include "gpu/device.h"
 #include "gpu/memory/unified_memory.h"
@@ -37,7 +39,13 @@ template <typename Call>
 auto refusing(std::size_t bytes, Call call) {
   if (auto* trace = gpu::trace::Trace::current()) trace->note_buffer(bytes);
   try {
-    return call(memory());
+    try {
+      return call(memory());
+    } catch (const gpu::memory::OutOfMemory&) {
+      // The queue may hold blocks that nobody else does.
+      DeviceQueue::drain();
+      return call(memory());
+    }
   } catch (const gpu::memory::OutOfMemory& error) {
     if (auto* trace = gpu::trace::Trace::current()) {
       trace->record(gpu::trace::TraceKind::kOutOfMemory, 0, trace->intern(call_site()), bytes,
@@ -92,6 +100,7 @@ void* take_temporary(std::size_t bytes) {
 }
 
 void heap_deleter(void* block) {
+  if (PlacedResults::give_back(block)) return;
   if (c10::memoryProfilingEnabled()) {
     const gpu::memory::Ledger::Buffer* entry = gpu::memory::UnifiedMemory::entry(block);
     const std::int64_t bytes = entry != nullptr ? counted_bytes(*entry) : 0;
@@ -144,6 +153,7 @@ class MpsAllocator final : public c10::DeviceAllocator {
   }
   c10::DeleterFnPtr raw_deleter() const override { return &heap_deleter; }
   void copy_data(void* destination, const void* source, std::size_t bytes) const override {
+    DeviceQueue::drain();
     std::memcpy(destination, source, bytes);
   }
 };
@@ -152,6 +162,7 @@ class AliasAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
     if (bytes == 0) return {nullptr, nullptr, &c10::detail::deleteNothing, kCpuDevice};
+    if (void* place = PlacedResults::claim(bytes)) return {place, place, &heap_deleter, kCpuDevice};
     void* block = RouteScope::as_tensors() ? take_tensor(bytes) : take_temporary(bytes);
     return {block, block, &heap_deleter, kCpuDevice};
   }

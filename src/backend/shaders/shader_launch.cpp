@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "backend/observe/details.h"
+#include "backend/runtime/device_queue.h"
 #include "backend/runtime/memory.h"
 #include "backend/runtime/waits.h"
 #include "backend/shaders/metal_capture.h"
@@ -62,6 +63,7 @@ void run(const PipelineHandle& state, Encoding& current, const metal::pipeline::
   for (const std::uint32_t count : threads) {
     if (count == 0) return;
   }
+  runtime::DeviceQueue::drain();
   current.launch.validate = launches_are_validated();
   current.launch.is_device_memory = &runtime::in_heap;
   std::optional<CapturedRun> captured;

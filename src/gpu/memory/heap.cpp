@@ -210,6 +210,7 @@ void Heap::let_go(void* block) noexcept {
 void Heap::free(void* block) noexcept {
   if (block == nullptr) return;
   Header* header = header_of(block);
+  if (on_free_ != nullptr && header->tag != nullptr) on_free_(on_free_context_, std::exchange(header->tag, nullptr));
   // Without a holder beside the owner nobody can come to be one, so the common case needs no exchange.
   if (header->holders.load(std::memory_order_acquire) == 1) {
     drop(header);
@@ -219,7 +220,6 @@ void Heap::free(void* block) noexcept {
 }
 
 void Heap::drop(Header* header) noexcept {
-  if (on_drop_ != nullptr && header->tag != nullptr) on_drop_(on_drop_context_, header->tag);
   live_.fetch_sub(counted(header->requested), std::memory_order_relaxed);
   SizeClass& size_class = classes_[header->class_index];
   std::lock_guard lock(size_class.mutex);

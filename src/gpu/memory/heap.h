@@ -44,7 +44,7 @@ class Heap {
 
   // The owner lets go. The block can be handed out again once nothing holds it any more.
   void free(void* block) noexcept;
-  // A command that uses the block on another thread than its owner's. Call hold() while the block is alive.
+  // A queued command that uses the block, whether its owner lives or not. Call hold() while the block is alive.
   void hold(void* block) noexcept;
   void let_go(void* block) noexcept;
 
@@ -52,13 +52,13 @@ class Heap {
     return static_cast<std::size_t>(static_cast<const std::byte*>(pointer) - base_) < reserved_;
   }
 
-  // A word of the owner's own, nullptr at first. If it is set, `on_drop(context, tag)` is called before the block can
-  // be handed out again.
+  // A word of the owner's own, nullptr at first. If it is set, `on_free(context, tag)` is called when the owner lets go,
+  // before the block can be handed out again.
   static void*& tag(void* block) noexcept;
-  using OnDrop = void (*)(void* context, void* tag) noexcept;
-  void set_on_drop(OnDrop on_drop, void* context) noexcept {
-    on_drop_ = on_drop;
-    on_drop_context_ = context;
+  using OnFree = void (*)(void* context, void* tag) noexcept;
+  void set_on_free(OnFree on_free, void* context) noexcept {
+    on_free_ = on_free;
+    on_free_context_ = context;
   }
   static std::size_t requested(void* block) noexcept;
 
@@ -89,8 +89,8 @@ class Heap {
   std::size_t reserved_ = 0;
   std::atomic<std::size_t> next_{0};  // first byte of the range that was never handed out
   std::unique_ptr<SizeClass[]> classes_;
-  OnDrop on_drop_ = nullptr;
-  void* on_drop_context_ = nullptr;
+  OnFree on_free_ = nullptr;
+  void* on_free_context_ = nullptr;
 
   std::atomic<std::size_t> live_{0};
   std::atomic<std::size_t> committed_{0};

@@ -85,7 +85,7 @@ void UnifiedMemory::set_tell(Ledger::Tell tell) { process_tell() = std::move(tel
 void UnifiedMemory::set_rules(LedgerRules rules) { process_rules = rules; }
 
 UnifiedMemory::UnifiedMemory(Ledger& ledger, Heap& heap) : ledger_(ledger), heap_(heap) {
-  heap_.set_on_drop(
+  heap_.set_on_free(
       [](void* books, void* tag) noexcept { static_cast<Ledger*>(books)->free(static_cast<Ledger::Buffer*>(tag)); },
       &ledger_);
 }

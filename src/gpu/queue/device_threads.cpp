@@ -9,6 +9,13 @@
 #include "gpu/support/fork_generation.h"
 
 namespace anymps::gpu::queue {
+namespace {
+
+thread_local bool is_device_thread = false;
+
+}  // namespace
+
+bool DeviceThreads::is_one() noexcept { return is_device_thread; }
 
 DeviceThreads& DeviceThreads::instance() {
   // Never destroyed: queues may be used while static objects are being torn down.
@@ -44,6 +51,7 @@ void DeviceThreads::schedule(std::shared_ptr<QueueState> queue) {
 }
 
 void DeviceThreads::work() {
+  is_device_thread = true;
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;

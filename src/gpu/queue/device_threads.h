@@ -23,6 +23,9 @@ class DeviceThreads {
   DeviceThreads(const DeviceThreads&) = delete;
   DeviceThreads& operator=(const DeviceThreads&) = delete;
 
+  // Whether the calling thread is one of them.
+  static bool is_one() noexcept;
+
   // The queue is run soon, unless somebody else takes it over before.
   void schedule(std::shared_ptr<QueueState> queue);
 

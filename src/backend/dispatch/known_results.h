@@ -1,0 +1,54 @@
+// KnownResults: what an operator's results look like, by the key of its call (call_key.h).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/ScalarType.h>
+#include <c10/util/ArrayRef.h>
+#include <c10/util/SmallVector.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace anymps::backend::dispatch {
+
+// One result of an operator.
+struct ResultKind {
+  static constexpr int kNew = -1;
+  static constexpr int kUndefined = -2;
+
+  int argument = kNew;  // which of the call's tensors it is
+  c10::ScalarType dtype = c10::ScalarType::Float;
+  c10::SmallVector<std::int64_t, 5> sizes{};
+  c10::SmallVector<std::int64_t, 5> strides{};
+  std::size_t bytes = 0;  // of its storage
+};
+using ResultKinds = c10::SmallVector<ResultKind, 2>;
+
+class KnownResults {
+ public:
+  // nullptr: the call has to run when it is called. What is returned stays for good.
+  const ResultKinds* find(std::string_view key) const;
+  // From a call that ran: the tensors that it may have returned, and its results, both as the caller has them. Nothing
+  // is learned of results that cannot be made before the call runs.
+  void learn(std::string_view key, c10::ArrayRef<at::Tensor> arguments, c10::ArrayRef<at::Tensor> results);
+
+ private:
+  // Programs whose shapes never come again would fill the memory.
+  static constexpr std::size_t kMost = 4096;
+
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, std::unique_ptr<const ResultKinds>, Hash, std::equal_to<>> results_;
+};
+
+}  // namespace anymps::backend::dispatch

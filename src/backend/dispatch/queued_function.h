@@ -1,0 +1,103 @@
+// Operators that are functions of CPU tensors: run at once, or queued where calls of their kind are known.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/SymIntArrayRef.h>
+
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "backend/dispatch/call_key.h"
+#include "backend/dispatch/cpu_call.h"
+#include "backend/dispatch/known_results.h"
+#include "backend/dispatch/queued_call.h"
+#include "backend/runtime/device_queue.h"
+
+namespace anymps::backend::dispatch {
+
+// An argument as a queued call keeps it: a tensor as its alias, what a reference names as a copy.
+inline at::Tensor kept(QueuedCall& call, const at::Tensor& tensor) { return call.alias(tensor); }
+inline std::optional<at::Tensor> kept(QueuedCall& call, const std::optional<at::Tensor>& tensor) {
+  return tensor && tensor->defined() ? std::optional(call.alias(*tensor)) : std::nullopt;
+}
+template <typename T>
+std::vector<T> kept(QueuedCall&, c10::ArrayRef<T> values) {
+  return values.vec();
+}
+template <typename T>
+struct KeptOptionalValues {
+  std::optional<std::vector<T>> values;
+  operator c10::OptionalArrayRef<T>() const {  // NOLINT(google-explicit-constructor): it stands for one
+    return values ? c10::OptionalArrayRef<T>(*values) : std::nullopt;
+  }
+};
+template <typename T>
+KeptOptionalValues<T> kept(QueuedCall&, const c10::OptionalArrayRef<T>& values) {
+  return {values ? std::optional(values->vec()) : std::nullopt};
+}
+template <typename T>
+T kept(QueuedCall&, const T& value) {
+  return value;
+}
+
+inline QueuedCall::Results as_list(at::Tensor result) { return {std::move(result)}; }
+template <typename... Tensors>
+QueuedCall::Results as_list(std::tuple<Tensors...> results) {
+  return std::apply([](auto&... each) { return QueuedCall::Results{std::move(each)...}; }, results);
+}
+
+template <typename Result>
+Result from_list(QueuedCall::Results& list) {
+  if constexpr (std::is_same_v<Result, at::Tensor>) {
+    return std::move(list[0]);
+  } else {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return Result{std::move(list[I])...};
+    }(std::make_index_sequence<std::tuple_size_v<Result>>());
+  }
+}
+
+// `run()` where the call has to run now; else `compute` is queued on the CPU aliases of the arguments. For functions
+// that write to none of their arguments and return new tensors, as an at::Tensor or a tuple of them.
+template <typename Result, typename Run, typename Compute, typename... Arguments>
+Result run_or_queue(KnownResults& known, const Run& run, const Compute& compute, const Arguments&... arguments) {
+  if (!runtime::DeviceQueue::takes_operators()) return run();
+  CallKey key;
+  if (!key.read(arguments...)) return run();
+  if (const ResultKinds* kinds = known.find(key.bytes())) {
+    QueuedCall call(*kinds);
+    call.encode([compute, own = std::tuple(kept(call, arguments)...)] { return as_list(std::apply(compute, own)); });
+    return from_list<Result>(call.results());
+  }
+  Result result = run();
+  known.learn(key.bytes(), {}, as_list(result));
+  return result;
+}
+
+// `compute` on CPU tensors, its results back on the device. `known` is the operator's own.
+template <typename Compute, typename... Arguments>
+auto on_cpu_tensors(KnownResults& known, const Compute& compute, const Arguments&... arguments) {
+  using Result = std::invoke_result_t<Compute, const Arguments&...>;
+  const auto run = [&] {
+    CpuCall cpu;
+    const auto to_cpu = [&cpu](const auto& argument) -> decltype(auto) {
+      if constexpr (requires { cpu(argument); }) {
+        return cpu(argument);
+      } else {
+        return argument;
+      }
+    };
+    Result result = compute(to_cpu(arguments)...);
+    if constexpr (std::is_same_v<Result, at::Tensor>) {
+      return cpu.back(std::move(result));
+    } else {
+      return std::apply([&](auto&... each) { return Result{cpu.back(std::move(each))...}; }, result);
+    }
+  };
+  return run_or_queue<Result>(known, run, compute, arguments...);
+}
+
+}  // namespace anymps::backend::dispatch

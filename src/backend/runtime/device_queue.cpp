@@ -1,0 +1,127 @@
+#include "backend/runtime/device_queue.h"
+
+#include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
+#include <pthread.h>
+
+#include <cstdlib>
+#include <exception>
+#include <string_view>
+#include <utility>
+
+#include "backend/runtime/mps_log.h"
+#include "backend/runtime/waits.h"
+#include "gpu/device.h"
+#include "gpu/queue/device_threads.h"
+#include "gpu/trace/trace.h"
+
+// The OpenMP library is the one that PyTorch's own libraries bring, under a name that differs between its builds: see
+// executor.cpp.
+extern "C" void omp_set_num_threads(int) __attribute__((weak));
+
+namespace anymps::backend::runtime {
+namespace {
+
+// A buffer goes to the device when it has this much to do. Handing it over wakes a thread, which is worth it for no
+// less; a host that waits before runs it itself.
+constexpr std::size_t kCommandsPerBuffer = 16;
+constexpr std::size_t kBytesPerBuffer = std::size_t{1} << 20;
+// How far the host may be ahead of the device: blocks of memory are not used again before the device has got there.
+constexpr std::size_t kMostInFlight = 512;
+
+bool is_asked_for() {
+  const char* text = std::getenv("ANYMPS_QUEUE");
+  if (text == nullptr || *text == '\0' || std::string_view(text) == "inline") return false;
+  TORCH_CHECK(std::string_view(text) == "async", "ANYMPS_QUEUE is ", text, ": it is inline or async");
+  return true;
+}
+
+// How many threads a command may use: as many as where the host calls it, because the order of sums depends on it.
+std::atomic<int> threads_of_host{1};
+
+thread_local bool runs_a_command = false;
+thread_local int device_thread_has = 0;
+
+}  // namespace
+
+std::atomic<std::size_t> DeviceQueue::in_flight_{0};
+
+bool DeviceQueue::takes_operators() noexcept {
+  static const bool asked = is_asked_for();
+  return asked && !runs_a_command && !gpu::trace::Trace::detailed() && !logs(LogLevel::kFallbacks);
+}
+
+DeviceQueue::DeviceQueue() {
+  // Behind the handlers of the queue itself, so that it runs before them: a child finds nothing in flight.
+  ::pthread_atfork(&drain, nullptr, nullptr);
+  std::atexit(&drain);
+}
+
+DeviceQueue& DeviceQueue::instance() {
+  // Never destroyed: tensors are freed while static objects are being torn down.
+  static auto* const queue = new DeviceQueue;
+  return *queue;
+}
+
+std::uint64_t DeviceQueue::encoded() noexcept { return instance().encoded_.load(std::memory_order_relaxed); }
+
+gpu::queue::CommandBuffer& DeviceQueue::open_buffer() {
+  if (!open_) {
+    open_ = queue_.make_command_buffer();
+    open_->enqueue();
+  }
+  return *open_;
+}
+
+void DeviceQueue::encoded_one(std::size_t bytes) {
+  const std::size_t ahead = in_flight_.fetch_add(1, std::memory_order_relaxed) + 1;
+  encoded_.fetch_add(1, std::memory_order_relaxed);
+  DeviceWork::given();
+  ++commands_;
+  bytes_ += bytes;
+  if (commands_ < kCommandsPerBuffer && bytes_ < kBytesPerBuffer) return;
+  commit();
+  if (ahead > kMostInFlight) queue_.run_until_idle();
+}
+
+void DeviceQueue::commit() {
+  if (!open_) return;
+  threads_of_host.store(at::get_num_threads(), std::memory_order_relaxed);
+  std::exchange(open_, nullptr)->commit();
+  commands_ = 0;
+  bytes_ = 0;
+}
+
+void DeviceQueue::drain_all() {
+  if (runs_a_command) return;
+  DeviceQueue& queue = instance();
+  {
+    const std::lock_guard lock(queue.mutex_);
+    queue.commit();
+  }
+  queue.queue_.run_until_idle();
+}
+
+void DeviceQueue::report(const std::exception_ptr& error) noexcept {
+  try {
+    std::rethrow_exception(error);
+  } catch (const c10::Error& caught) {
+    gpu::report_device_error({caught.what_without_backtrace(), "", __FILE__, __LINE__});
+  } catch (const std::exception& caught) {
+    gpu::report_device_error({caught.what(), "", __FILE__, __LINE__});
+  }
+}
+
+DeviceQueue::Running::Running() noexcept {
+  runs_a_command = true;
+  if (!gpu::queue::DeviceThreads::is_one() || omp_set_num_threads == nullptr) return;
+  const int threads = threads_of_host.load(std::memory_order_relaxed);
+  if (std::exchange(device_thread_has, threads) != threads) omp_set_num_threads(threads);
+}
+
+DeviceQueue::Running::~Running() {
+  runs_a_command = false;
+  in_flight_.fetch_sub(1, std::memory_order_release);
+}
+
+}  // namespace anymps::backend::runtime
