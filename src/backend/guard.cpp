@@ -7,6 +7,7 @@
 #include "backend/observe/synchronize.h"
 #include "backend/registration.h"
 #include "backend/release/torch_release.h"
+#include "backend/runtime/device_queue.h"
 #include "backend/runtime/event_time.h"
 #include "backend/runtime/memory.h"
 #include "backend/runtime/streams.h"
@@ -82,6 +83,7 @@ class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
       *event =
           reinterpret_cast<void*>(static_cast<std::uintptr_t>(pool.acquire(flag == c10::EventFlag::BACKEND_DEFAULT)));
     }
+    runtime::DeviceQueue::drain();
     pool.record(event_id_of(*event));
   }
   void block(void*, const c10::Stream& stream) const override {

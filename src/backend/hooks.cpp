@@ -8,6 +8,7 @@
 #include "backend/observe/synchronize.h"
 #include "backend/registration.h"
 #include "backend/release/torch_release.h"
+#include "backend/runtime/device_queue.h"
 #include "backend/runtime/event_time.h"
 #include "backend/runtime/generator.h"
 #include "backend/runtime/memory.h"
@@ -112,6 +113,8 @@ class MpsHooks final : public at::MPSHooksInterface {
     TORCH_CHECK(gpu::EventPool::instance().release(id), "Invalid Event ID: ", id);
   }
   void recordEvent(std::uint32_t id) const override {
+    // An event tells when the work before it is done.
+    runtime::DeviceQueue::drain();
     TORCH_CHECK(gpu::EventPool::instance().record(id), "Invalid Event ID: ", id);
   }
   void waitForEvent(std::uint32_t id) const override { runtime::event_in_use(id); }

@@ -83,7 +83,7 @@ c10::Storage AliasCall::alias_storage(const c10::Storage& source) {
   for (const StoragePair& pair : storages_) {
     if (pair.source == impl) return pair.alias;
   }
-  runtime::DeviceQueue::drain();
+  runtime::wait_for_commands(*impl);
   c10::Storage alias(SpareAliases::of_this_thread().storage(*impl));
   storages_.push_back({impl, alias});
   return alias;

@@ -10,6 +10,7 @@
 
 #include "backend/observe/check.h"
 #include "backend/observe/profile_log.h"
+#include "backend/runtime/device_queue.h"
 #include "backend/runtime/memory.h"
 #include "backend/runtime/waits.h"
 #include "gpu/support/probes.h"
@@ -120,6 +121,8 @@ void end_span(std::uint64_t began) noexcept {
 void observe_routes() { runtime::RouteScope::set_observer({.begin = &begin_span, .end = &end_span}); }
 
 bool begin_details() {
+  // What was queued before is not watched.
+  runtime::DeviceQueue::drain();
   profilers.fetch_add(1, std::memory_order_relaxed);
   watch().begin();
   return gpu::trace::Trace::begin_details();

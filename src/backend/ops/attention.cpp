@@ -8,9 +8,10 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <tuple>
 #include <vector>
 
-#include "backend/dispatch/cpu_call.h"
+#include "backend/dispatch/queued_function.h"
 #include "backend/ops/registration.h"
 #include "backend/release/torch_release.h"
 
@@ -47,27 +48,32 @@ bool takes_mask_with_causality(const at::Tensor& query, const at::Tensor& key, c
          (mask.dtype() == at::kBool || mask.dtype() == query.dtype());
 }
 
-std::tuple<at::Tensor, at::Tensor> attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                                             const std::optional<at::Tensor>& mask, double dropout, bool causal,
-                                             const std::optional<at::Tensor>&, std::optional<double> scale,
-                                             bool grouped) {
-  check_attention_supported(query, key, value, dropout, grouped);
-  dispatch::CpuCall cpu;
+using OutputAndWeights = std::tuple<at::Tensor, at::Tensor>;
+
+OutputAndWeights attention_on_cpu(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                  const std::optional<at::Tensor>& mask, bool causal, std::optional<double> scale,
+                                  bool grouped) {
   std::optional<at::Tensor> additive;
   if (mask && mask->defined()) {
-    TORCH_CHECK(!causal || takes_mask_with_causality(query, key, value, *mask),
-                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
-    additive = as_additive(cpu(*mask), query.scalar_type());
+    additive = as_additive(*mask, query.scalar_type());
     if (causal) {
       const at::Tensor earlier = at::ones({query.size(-2), key.size(-2)}, additive->options().dtype(at::kBool)).tril();
       additive = *additive + as_additive(earlier, additive->scalar_type());
       causal = false;
     }
   }
-  auto [output, weights] =
-      at::_scaled_dot_product_attention_math(cpu(query), cpu(key), cpu(value), additive, /*dropout_p=*/0.0, causal,
-                                             /*dropout_mask=*/std::nullopt, scale, grouped);
-  return {cpu.back(std::move(output)), cpu.back(std::move(weights))};
+  return at::_scaled_dot_product_attention_math(query, key, value, additive, /*dropout_p=*/0.0, causal,
+                                                /*dropout_mask=*/std::nullopt, scale, grouped);
+}
+
+OutputAndWeights attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                           const std::optional<at::Tensor>& mask, double dropout, bool causal,
+                           const std::optional<at::Tensor>&, std::optional<double> scale, bool grouped) {
+  check_attention_supported(query, key, value, dropout, grouped);
+  TORCH_CHECK(!mask || !mask->defined() || !causal || takes_mask_with_causality(query, key, value, *mask),
+              "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
+  static dispatch::KnownResults known;
+  return dispatch::on_cpu_tensors(known, attention_on_cpu, query, key, value, mask, causal, scale, grouped);
 }
 
 void check_attention_arguments(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
@@ -121,12 +127,17 @@ at::Tensor scaled_dot_product_attention(const at::Tensor& query, const at::Tenso
 
 // softmax with rows of nothing but -inf set to zero. PyTorch composes it of five passes over the scores; such rows come
 // out of softmax as NaN, first element included, so one look at each row decides whether the passes are needed.
-at::Tensor safe_softmax(const at::Tensor& scores, std::int64_t dim, std::optional<at::ScalarType> dtype) {
+at::Tensor safe_softmax_on_cpu(const at::Tensor& scores, std::int64_t dim, std::optional<at::ScalarType> dtype) {
   at::Tensor result = at::softmax(scores, dim, dtype);
   if (result.numel() == 0) return result;
-  dispatch::CpuCall cpu;
-  const at::Tensor heads = result.dim() == 0 ? cpu(result) : cpu(result).select(dim, 0);
+  const at::Tensor heads = result.dim() == 0 ? result : result.select(dim, 0);
   if (heads.isnan().any().item<bool>()) return at::compositeexplicitautograd::_safe_softmax(scores, dim, dtype);
+  return result;
+}
+
+at::Tensor safe_softmax(const at::Tensor& scores, std::int64_t dim, std::optional<at::ScalarType> dtype) {
+  static dispatch::KnownResults known;
+  at::Tensor result = dispatch::on_cpu_tensors(known, safe_softmax_on_cpu, scores, dim, dtype);
   // What a Mac's passes would hold at this point, so that the peak of the device's memory is a Mac's. Never touched.
   const at::Tensor masked = at::empty(scores.sizes(), scores.options().dtype(at::kBool));
   const at::Tensor selected = at::empty_like(result);

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "backend/dispatch/cpu_call.h"
+#include "backend/dispatch/queued_function.h"
 #include "backend/observe/details.h"
 #include "backend/ops/registration.h"
 
@@ -55,35 +55,48 @@ at::Tensor for_the_sum(const at::Tensor& tensor) {
   return dense.as_strided(dense.sizes(), c10::contiguous_strides(dense.sizes()));
 }
 
+at::Tensor convolution_on_cpu(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
+                              SymInts stride, SymInts padding, SymInts dilation, bool transposed,
+                              SymInts output_padding, const c10::SymInt& groups, at::MemoryFormat layout) {
+  const at::Tensor result =
+      at::convolution_symint(for_the_sum(input), for_the_sum(weight), widened(bias.value_or(at::Tensor())), stride,
+                             padding, dilation, transposed, output_padding, groups);
+  return result.to(input.scalar_type()).contiguous(layout);
+}
+
 at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
                        SymInts stride, SymInts padding, SymInts dilation, bool transposed, SymInts output_padding,
                        c10::SymInt groups) {
   check_same_type(input, weight, bias.value_or(at::Tensor()));
   check_convolution_supported(input, transposed);
   observe::name_call(transposed ? "aten::_mps_convolution_transpose" : "aten::_mps_convolution");
-  const at::MemoryFormat layout = layout_of_results(input, weight);
-  dispatch::CpuCall cpu;
-  at::Tensor result = at::convolution_symint(for_the_sum(cpu(input)), for_the_sum(cpu(weight)),
-                                             widened(cpu(bias.value_or(at::Tensor()))), stride, padding, dilation,
-                                             transposed, output_padding, std::move(groups));
-  return cpu.back(result.to(input.scalar_type()).contiguous(layout));
+  static dispatch::KnownResults known;
+  return dispatch::on_cpu_tensors(known, convolution_on_cpu, input, weight, bias, stride, padding, dilation, transposed,
+                                  output_padding, groups, layout_of_results(input, weight));
+}
+
+ThreeTensors convolution_gradients_on_cpu(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight,
+                                          SymInts stride, SymInts padding, SymInts dilation, bool transposed,
+                                          SymInts output_padding, const c10::SymInt& groups, std::array<bool, 3> wanted,
+                                          at::MemoryFormat layout) {
+  const std::vector<c10::SymInt> bias_size{transposed ? weight.sym_size(1) * groups : weight.sym_size(0)};
+  auto [grad_input, grad_weight, grad_bias] = at::convolution_backward_symint(
+      for_the_sum(grad), for_the_sum(input), for_the_sum(weight), c10::OptionalArrayRef<c10::SymInt>(bias_size), stride,
+      padding, dilation, transposed, output_padding, groups, wanted);
+  auto laid_out = [&](const at::Tensor& gradient, at::MemoryFormat as) {
+    return gradient.defined() ? gradient.to(input.scalar_type()).contiguous(as) : gradient;
+  };
+  return {laid_out(grad_input, layout), laid_out(grad_weight, layout),
+          laid_out(grad_bias, at::MemoryFormat::Contiguous)};
 }
 
 ThreeTensors convolution_backward(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight,
                                   SymInts stride, SymInts padding, SymInts dilation, bool transposed,
                                   SymInts output_padding, c10::SymInt groups, std::array<bool, 3> wanted) {
   observe::name_call(transposed ? "aten::mps_convolution_transpose_backward" : "aten::mps_convolution_backward");
-  const at::MemoryFormat layout = layout_of_results(input, weight);
-  dispatch::CpuCall cpu;
-  const std::vector<c10::SymInt> bias_size{transposed ? weight.sym_size(1) * groups : weight.sym_size(0)};
-  auto [grad_input, grad_weight, grad_bias] =
-      at::convolution_backward_symint(for_the_sum(cpu(grad)), for_the_sum(cpu(input)), for_the_sum(cpu(weight)),
-                                      c10::OptionalArrayRef<c10::SymInt>(bias_size), stride, padding, dilation,
-                                      transposed, output_padding, groups, wanted);
-  auto back = [&](const at::Tensor& gradient, at::MemoryFormat as) {
-    return cpu.back(gradient.defined() ? gradient.to(input.scalar_type()).contiguous(as) : gradient);
-  };
-  return {back(grad_input, layout), back(grad_weight, layout), back(grad_bias, at::MemoryFormat::Contiguous)};
+  static dispatch::KnownResults known;
+  return dispatch::on_cpu_tensors(known, convolution_gradients_on_cpu, grad, input, weight, stride, padding, dilation,
+                                  transposed, output_padding, groups, wanted, layout_of_results(input, weight));
 }
 
 // Where an input of the CPU meets a weight of the device, PyTorch comes here.

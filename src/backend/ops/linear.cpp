@@ -54,8 +54,8 @@ at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const std::
 using ThreeGradients = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
 // The products that PyTorch's formulas for the CPU's composition take, so that gradients are the CPU's to the bit.
-ThreeGradients gradients_on_cpu(const at::Tensor& x, const at::Tensor& g, const at::Tensor& w,
-                                std::array<bool, 3> wanted) {
+ThreeGradients linear_gradients_on_cpu(const at::Tensor& x, const at::Tensor& g, const at::Tensor& w,
+                                       std::array<bool, 3> wanted) {
   const at::Tensor rows = as_rows(w.dim() == 1 ? g.unsqueeze(-1) : g);
   const at::Tensor matrix = w.dim() == 1 ? w.unsqueeze(0) : w;
   at::Tensor grad_input;
@@ -72,7 +72,7 @@ ThreeGradients gradients_on_cpu(const at::Tensor& x, const at::Tensor& g, const 
 ThreeGradients linear_backward(const at::Tensor& input, const at::Tensor& grad, const at::Tensor& weight,
                                std::array<bool, 3> wanted) {
   static dispatch::KnownResults known;
-  return dispatch::on_cpu_tensors(known, gradients_on_cpu, input, grad, weight, wanted);
+  return dispatch::on_cpu_tensors(known, linear_gradients_on_cpu, input, grad, weight, wanted);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "backend/python/shaders.h"
 #include "backend/python/streams.h"
 #include "backend/registration.h"
+#include "backend/runtime/device_queue.h"
 #include "backend/runtime/mps_log.h"
 #include "gpu/device.h"
 #include "gpu/memory/unified_memory.h"
@@ -103,6 +104,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("trace_fact", &ab::python::set_fact);
   m.def("trace_calls", &ab::observe::trace_calls);
   m.def("drain_autograd_thread", &ab::python::drain_autograd_thread);
+  m.def("queued_commands", &ab::runtime::DeviceQueue::encoded);
   m.def("set_log_level", &ab::runtime::set_log_level);
   m.def("begin_profile_log", &ab::observe::begin_profile_log);
   m.def("end_profile_log", &ab::observe::end_profile_log);

@@ -46,7 +46,7 @@ thread_local int device_thread_has = 0;
 
 std::atomic<std::size_t> DeviceQueue::in_flight_{0};
 
-bool DeviceQueue::takes_operators() noexcept {
+bool DeviceQueue::takes_operators() {
   static const bool asked = is_asked_for();
   return asked && !runs_a_command && !gpu::trace::Trace::detailed() && !logs(LogLevel::kFallbacks);
 }

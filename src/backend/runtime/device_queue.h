@@ -13,6 +13,7 @@
 #include <mutex>
 #include <utility>
 
+#include "backend/runtime/backward_thread.h"
 #include "gpu/queue/command_queue.h"
 
 namespace anymps::backend::runtime {
@@ -20,8 +21,8 @@ namespace anymps::backend::runtime {
 class DeviceQueue {
  public:
   // Whether operators of this thread go into a queue now. They do not while every operator is watched (traces with
-  // details, check, logs), nor on a thread that runs a queue.
-  static bool takes_operators() noexcept;
+  // details, check, logs), nor on a thread that runs a queue. Throws where ANYMPS_QUEUE says neither.
+  static bool takes_operators();
 
   // Work on `bytes` of memory in all. What it throws is an error of the device.
   template <typename Work>
@@ -65,6 +66,7 @@ class DeviceQueue {
 
 template <typename Work>
 void DeviceQueue::encode(std::size_t bytes, Work&& work) {
+  BackwardThread::stay_on_caller();
   DeviceQueue& queue = instance();
   const std::lock_guard lock(queue.mutex_);
   queue.open_buffer().make_encoder().encode([work = std::forward<Work>(work)]() mutable {

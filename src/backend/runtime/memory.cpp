@@ -285,6 +285,13 @@ bool in_heap(const void* pointer) {
   return made != nullptr && made->heap().contains(pointer);
 }
 
+void wait_for_commands(const c10::StorageImpl& storage) {
+  const c10::DataPtr& data = storage.data_ptr();
+  // Commands use blocks alone, and hold them.
+  if (data.get() == nullptr || data.get() != data.get_context() || !in_heap(data.get())) return;
+  if (gpu::memory::Heap::is_held(data.get())) DeviceQueue::drain();
+}
+
 bool is_pinned(const void* pointer) { return in_heap(pointer) && pinned_blocks().contains(pointer); }
 
 void install_memory() {

@@ -3,6 +3,7 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/StorageImpl.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +31,9 @@ c10::Allocator* pinned_allocator();
 bool is_pinned(const void* pointer);
 
 bool in_heap(const void* pointer);
+
+// Returns when the host may look at the storage's memory, or write to it: no queued command uses it any more.
+void wait_for_commands(const c10::StorageImpl& storage);
 
 // Makes these the device's allocators, and puts the router in front of PyTorch's CPU allocator. Called once, when the
 // library is loaded.

@@ -202,9 +202,11 @@ void* Heap::allocate(std::size_t bytes) noexcept {
 
 void Heap::hold(void* block) noexcept { header_of(block)->holders.fetch_add(1, std::memory_order_relaxed); }
 
+bool Heap::is_held(void* block) noexcept { return header_of(block)->holders.load(std::memory_order_acquire) > 1; }
+
 void Heap::let_go(void* block) noexcept {
   Header* header = header_of(block);
-  if (header->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) drop(header);
+  if (header->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) drop(header, 0);
 }
 
 void Heap::free(void* block) noexcept {
@@ -213,17 +215,22 @@ void Heap::free(void* block) noexcept {
   if (on_free_ != nullptr && header->tag != nullptr) on_free_(on_free_context_, std::exchange(header->tag, nullptr));
   // Without a holder beside the owner nobody can come to be one, so the common case needs no exchange.
   if (header->holders.load(std::memory_order_acquire) == 1) {
-    drop(header);
+    drop(header, 1);
   } else {
+    {
+      SizeClass& size_class = classes_[header->class_index];
+      const std::lock_guard lock(size_class.mutex);
+      ++size_class.frees;
+    }
     let_go(block);
   }
 }
 
-void Heap::drop(Header* header) noexcept {
+void Heap::drop(Header* header, unsigned frees) noexcept {
   live_.fetch_sub(counted(header->requested), std::memory_order_relaxed);
   SizeClass& size_class = classes_[header->class_index];
   std::lock_guard lock(size_class.mutex);
-  ++size_class.frees;
+  size_class.frees += frees;
   header->next = size_class.cached;
   size_class.cached = header;
 }

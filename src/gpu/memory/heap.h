@@ -47,6 +47,8 @@ class Heap {
   // A queued command that uses the block, whether its owner lives or not. Call hold() while the block is alive.
   void hold(void* block) noexcept;
   void let_go(void* block) noexcept;
+  // Whether a command holds a block that its owner has. Where none does, what commands did with it has been done.
+  static bool is_held(void* block) noexcept;
 
   bool contains(const void* pointer) const noexcept {
     return static_cast<std::size_t>(static_cast<const std::byte*>(pointer) - base_) < reserved_;
@@ -79,7 +81,8 @@ class Heap {
 
   static Header* header_of(void* block) noexcept;
   Header* take_from_range(std::size_t class_index) noexcept;
-  void drop(Header* header) noexcept;
+  // `frees` of its owner's that nobody has counted yet: none or one.
+  void drop(Header* header, unsigned frees) noexcept;
   bool back(std::size_t bytes) noexcept;
   std::size_t resident_bytes() const noexcept;
   static std::size_t class_of(std::size_t block_bytes) noexcept;

@@ -55,10 +55,13 @@ TEST(Heap, CountsWhatIsOut) {
 TEST(Heap, ABlockThatACommandHoldsIsNotHandedOut) {
   Heap heap(kHeapRange, plenty);
   void* block = heap.allocate(5000);
+  EXPECT_FALSE(Heap::is_held(block));
   heap.hold(block);
+  EXPECT_TRUE(Heap::is_held(block));
   heap.free(block);
   EXPECT_NE(heap.allocate(5000), block);
-  EXPECT_EQ(heap.usage().frees, 0U);
+  EXPECT_EQ(heap.usage().frees, 1U) << "the owner's, who does not wait for a queue";
+  EXPECT_GT(heap.usage().live, 5000U);
   heap.let_go(block);
   EXPECT_EQ(heap.usage().frees, 1U);
   EXPECT_EQ(heap.allocate(5000), block);

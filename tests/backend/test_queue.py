@@ -1,0 +1,175 @@
+"""Operators in the device's queue (ANYMPS_QUEUE=async): the numbers and the memory of operators that run when called."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = pathlib.Path(__file__).with_name("queue_program.py")
+
+
+@pytest.fixture
+def both(python):
+    """Runs a snippet without and with the queue: what it prints must be the same. It is the snippet's last line."""
+
+    def run(code: str) -> str:
+        outputs = [python(code, ANYMPS_QUEUE=mode).stdout for mode in ("inline", "async")]
+        assert outputs[0] == outputs[1]
+        return outputs[0]
+
+    return run
+
+
+@pytest.mark.parametrize("seed", [0, 100])
+def test_random_programs_are_equal_to_the_bit(seed, monkeypatch):
+    monkeypatch.setenv("ANYMPS_QUEUE", "async")
+    command = [sys.executable, PROGRAM, str(seed), "300", "6"]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert finished.returncode == 0, finished.stderr
+    assert int(finished.stdout.split()[-1]) > 1000, "the queue was hardly used"
+
+
+TRAINING = """
+import hashlib, torch
+from torch import nn
+torch.manual_seed(0)
+{model}
+model = model.to("mps")
+x, target = x.to("mps"), target.to("mps")
+optimizer = torch.optim.{optimizer}
+for step in range(6):
+    optimizer.zero_grad()
+    loss = nn.functional.mse_loss(model(x), target)
+    loss.backward()
+    optimizer.step()
+    print(torch.mps.current_allocated_memory(), torch.mps.driver_allocated_memory())
+bits = b"".join(tensor.detach().cpu().numpy().tobytes() for tensor in (loss, *model.parameters(), *model.buffers()))
+print(hashlib.sha256(bits).hexdigest())
+"""
+MODELS = {
+    "layers": "model = nn.Sequential(nn.Linear(20, 64), nn.LayerNorm(64), nn.GELU(), nn.Linear(64, 5))\n"
+    "x, target = torch.randn(33, 20), torch.randn(33, 5)",
+    "convolutions": "model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(),"
+    " nn.Conv2d(8, 8, 3, stride=2), nn.Flatten(), nn.Linear(8 * 49, 5))\n"
+    "x, target = torch.randn(4, 3, 16, 16), torch.randn(4, 5)",
+    "transformer": "model = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True)\n"
+    "x, target = torch.randn(3, 11, 32), torch.randn(3, 11, 32)",
+    "recurrent": "class Model(nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.lstm, self.head = nn.LSTM(8, 16, batch_first=True), nn.Linear(16, 4)\n"
+    "    def forward(self, x):\n"
+    "        return self.head(self.lstm(x)[0][:, -1])\n"
+    "model = Model()\n"
+    "x, target = torch.randn(5, 7, 8), torch.randn(5, 4)",
+}
+OPTIMIZERS = ["SGD(model.parameters(), lr=0.05, momentum=0.9)", "AdamW(model.parameters(), lr=0.01, foreach=False)"]
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=["sgd", "adamw"])
+@pytest.mark.parametrize("model", MODELS)
+def test_training_is_equal_to_the_bit_and_to_the_byte(both, model, optimizer):
+    both(TRAINING.format(model=MODELS[model], optimizer=optimizer))
+
+
+def test_an_error_of_the_call_is_raised_at_the_call(both):
+    assert "must match" in both("""
+import torch
+a, b = torch.randn(3, 4, device="mps"), torch.randn(5, 4, device="mps")
+for _ in range(3):
+    print((a + 1).shape)
+    try:
+        a + b
+    except RuntimeError as error:
+        print(error)
+    try:
+        torch.mm(a, b)
+    except RuntimeError as error:
+        print(error)
+""")
+
+
+def test_integers_by_zero_are_an_error_of_the_call(both):
+    assert "ZeroDivisionError" in both("""
+import torch
+for divisor in (1, 2, 0):
+    try:
+        print((torch.arange(4, device="mps") // torch.tensor([divisor], device="mps")).tolist())
+    except RuntimeError as error:
+        print(error)
+""")
+
+
+def test_threads_share_the_queue(both):
+    both("""
+import threading, torch
+totals = {}
+def work(number):
+    torch.manual_seed(number)
+    tensor = torch.full((50, 50), float(number), device="mps")
+    for _ in range(200):
+        tensor = (tensor * 1.01).tanh() + 0.5
+    totals[number] = tensor.sum().item()
+threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print([totals[number] for number in range(4)])
+""")
+
+
+def test_a_child_has_what_was_queued_before_the_fork(python):
+    finished = python(
+        """
+import os, torch
+tensor = torch.ones(1000, device="mps")
+for _ in range(300):
+    tensor = tensor * 1.001
+child = os.fork()
+total = round(tensor.sum().item(), 3)
+again = round((tensor * 2).sum().item(), 3)
+if child == 0:
+    os._exit(0 if again == round(total * 2, 3) and total > 1300 else 1)
+print(os.waitpid(child, 0)[1], total > 1300)
+""",
+        ANYMPS_QUEUE="async",
+    )
+    assert finished.stdout == "0 True\n"
+
+
+def test_a_program_may_end_with_work_in_flight(fresh_python):
+    code = """
+import torch
+tensor = torch.ones(2000, 2000, device="mps")
+for _ in range(40):
+    tensor = (tensor * 1.001).tanh()
+print("end")
+"""
+    finished = fresh_python(code, ANYMPS_QUEUE="async")
+    assert finished.stdout == "end\n"
+    assert finished.stderr == ""
+
+
+def test_events_tell_when_the_work_before_them_is_done(python):
+    finished = python(
+        """
+import torch
+tensor = torch.ones(1000, 1000, device="mps")
+tensor * 1.5
+begin, end = torch.mps.Event(enable_timing=True), torch.mps.Event(enable_timing=True)
+begin.record()
+for _ in range(20):
+    tensor = (tensor * 1.001).tanh()
+end.record()
+end.synchronize()
+print(begin.elapsed_time(end) > 0, end.query())
+""",
+        ANYMPS_QUEUE="async",
+    )
+    assert finished.stdout == "True True\n"
+
+
+def test_a_word_that_is_neither_is_refused(python):
+    finished = python("import torch\ntorch.ones(3, device='mps') + 1", check=False, ANYMPS_QUEUE="later")
+    assert finished.returncode == 1
+    assert "ANYMPS_QUEUE is later: it is inline or async" in finished.stderr
