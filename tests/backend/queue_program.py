@@ -1,6 +1,6 @@
 """A random program on mps and on the CPU at once, whose numbers must be equal to the bit.
 
-    ANYMPS_QUEUE=async python queue_program.py SEED STEPS
+ANYMPS_QUEUE=async python queue_program.py SEED STEPS
 """
 
 import random
@@ -47,7 +47,10 @@ class Program:
 
     def unary(self) -> None:
         work = self.random.choice(
-            [torch.tanh, torch.sigmoid, torch.neg, torch.relu, torch.exp, lambda t: t * 0.5, lambda t: t.sum(0, True) + t]
+            [
+                *(torch.tanh, torch.sigmoid, torch.neg, torch.relu, torch.exp),
+                *(lambda t: t * 0.5, lambda t: t.sum(0, True) + t),
+            ]
         )
         self.keep(self.each(lambda tensor: work(tensor.clamp(-4, 4)), self.pick()))
 

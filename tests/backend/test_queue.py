@@ -1,4 +1,4 @@
-"""Operators in the device's queue (ANYMPS_QUEUE=async): the numbers and the memory of operators that run when called."""
+"""Operators in the device's queue (ANYMPS_QUEUE=async): the numbers and the memory that they have without it."""
 
 import pathlib
 import subprocess

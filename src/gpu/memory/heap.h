@@ -54,8 +54,8 @@ class Heap {
     return static_cast<std::size_t>(static_cast<const std::byte*>(pointer) - base_) < reserved_;
   }
 
-  // A word of the owner's own, nullptr at first. If it is set, `on_free(context, tag)` is called when the owner lets go,
-  // before the block can be handed out again.
+  // A word of the owner's own, nullptr at first. If it is set, `on_free(context, tag)` is called when the owner lets
+  // go, before the block can be handed out again.
   static void*& tag(void* block) noexcept;
   using OnFree = void (*)(void* context, void* tag) noexcept;
   void set_on_free(OnFree on_free, void* context) noexcept {
