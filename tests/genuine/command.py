@@ -1,6 +1,5 @@
 """Launches by `anymps metal run`: of kernels whose threadgroup memory the launch sizes, which torch.mps cannot say."""
 
-import os
 import pathlib
 import subprocess
 import sysconfig
@@ -16,9 +15,8 @@ def triple(numbers) -> str:
     return ",".join(map(str, numbers))
 
 
-def run(name: str, buffers, threads, group, threadgroup: list[int], written: list[int], engine: str = "") -> list:
+def run(name: str, buffers, threads, group, threadgroup: list[int], written: list[int]) -> list:
     """The buffers of these numbers, as the kernel left them."""
-    env = dict(os.environ, ANYMPS_METAL_ENGINE=engine) if engine else None
     with tempfile.TemporaryDirectory() as folder:
         words = []
         for i, buffer in enumerate(buffers):
@@ -31,7 +29,7 @@ def run(name: str, buffers, threads, group, threadgroup: list[int], written: lis
         for i in written:
             words += ["--out", f"{i}={folder}/out{i}.bin"]
         command = [EXECUTABLE, "metal", "run", harness.library(), name, "--threads", triple(threads)]
-        done = subprocess.run([*command, "--group", triple(group), *words], capture_output=True, text=True, env=env)
+        done = subprocess.run([*command, "--group", triple(group), *words], capture_output=True, text=True)
         if done.returncode != 0:
             raise RuntimeError(done.stderr.strip())
         return [read(pathlib.Path(folder) / f"out{i}.bin", buffers[i]) for i in written]

@@ -29,7 +29,7 @@ Six kernels more, the products with weights of 8 bits, are checked in C++ (`test
 
 Kernels whose threadgroup memory the launch sizes are launched by `anymps metal run`. One family counts on the lanes of
 a simdgroup going in step where Metal promises nothing: `eigh_jacobi`, of which lanes write what others have just read.
-It is launched on the engine that runs a simdgroup as vectors; thread by thread its result is wrong.
+The engines give the same bits for it, as vectors and thread by thread ([metal.md](metal.md#how-a-kernel-runs)).
 """
 SOURCE = """## The same kernels, compiled from source
 

@@ -34,6 +34,7 @@
 #include "metal/lower/transform/narrow_matrices.h"
 #include "metal/lower/transform/propagate_arguments.h"
 #include "metal/lower/transform/sanitiser.h"
+#include "metal/lower/transform/simdgroup_hazards.h"
 #include "metal/lower/transform/thread_indices.h"
 #include "metal/lower/transform/threadgroup_variables.h"
 #include "metal/lower/transform/uniform_loop_once.h"
@@ -164,6 +165,8 @@ const std::map<std::string, Pass>& passes() {
            optimiser.runner().run(passes, function);
          }
        }},
+      {"simdgroup-hazards",
+       [](llvm::Module& module) { lower::transform::separate_simdgroup_hazards(*module.getFunction("k")); }},
       {"reconvergence-order",
        [](llvm::Module& module) { lower::workgroup::order_for_reconvergence(*module.getFunction("k")); }},
       {"narrow-matrices",

@@ -415,6 +415,28 @@ TEST(Simd, WhatAllThreadsComputeAlike) {
   }
 }
 
+// Lanes that write what others have just read, and read what others have just written, with nothing between. Their
+// places are not known to differ: what a thread cannot have changed itself, the compiler need not read again.
+TEST(Simd, LanesThatCountOnGoingInStep) {
+  for (const std::string change :
+       {"tile[index] = tile[first + (lane + 1) % 32] * 3 + tile[first + (lane * 7 + round) % 32];",
+        "in[at] += in[at - lane + (lane * 5 + round) % 32];",
+        "if (lane % 3 != 0) in[at] += in[at - lane + (lane * 5 + round) % 32];"}) {
+    agree(R"(
+      kernel void k(device uint* out, device uint* in, constant uint& count, uint at [[thread_position_in_grid]],
+                    uint index [[thread_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]]) {
+        threadgroup uint tile[1024];
+        uint first = index - lane;
+        tile[index] = in[at];
+        for (uint round = 0; round < 5; ++round) {
+)" + change + R"(
+        }
+        out[at] = tile[index] + in[at] + simd_sum(lane);
+      })",
+          {{{32, 1, 1}, {32, 1, 1}}, {{1024, 1, 1}, {64, 1, 1}}, {{2048, 1, 1}, {1024, 1, 1}}});
+  }
+}
+
 // Forms for values that come again: the right one for each launch, and none for what is not the launch's own.
 TEST(Simd, ValuesThatComeAgain) {
   const Kernel kernel(

@@ -15,6 +15,7 @@
 #include "metal/lower/transform/merge_switch_cases.h"
 #include "metal/lower/transform/narrow_matrices.h"
 #include "metal/lower/transform/normalise_attributes.h"
+#include "metal/lower/transform/simdgroup_hazards.h"
 #include "metal/lower/transform/thread_indices.h"
 #include "metal/lower/transform/uniform_loop_once.h"
 #include "metal/lower/workgroup/cooperative_ops.h"
@@ -140,6 +141,8 @@ class Lowering {
 
   bool write_coroutines() {
     using support::Pass;
+    // The sanitiser is to find them.
+    if (!options_.validate) pass(Pass::kSimdgroupHazards, [&] { transform::separate_simdgroup_hazards(*kernel_); });
     pass(Pass::kReconvergenceOrder, [&] { workgroup::order_for_reconvergence(*kernel_); });
     workgroup::ThreadCoroutine thread;
     pass(Pass::kCoroutines, [&] {

@@ -76,8 +76,6 @@ def eigh(kernel, match):
         values, vectors, info = command.run(
             *(match.string, [given, values, torch.zeros_like(given), info, layout[: 16 if is_since("2.15") else 20]]),
             *((BATCH * group, 1, 1), (group, 1, 1), [bytes_of_one, bytes_of_one], [1, 2, 3]),
-            # Lanes write what others of their simdgroup have just read, with no barrier between: in step they must go.
-            engine="simd",
         )
         vectors = vectors.mT
         wide = matrix.to(torch.complex128 if dtype.is_complex else torch.float64)

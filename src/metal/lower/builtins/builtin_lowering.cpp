@@ -36,6 +36,13 @@ const llvm::CallInst* cooperative_call(const llvm::Value& value) {
   return function != nullptr && is_cooperative(function->getName()) ? call : nullptr;
 }
 
+void meet_simdgroup_before(llvm::Instruction& place) {
+  llvm::IRBuilder<> b(&place);
+  const auto barrier =
+      place.getModule()->getOrInsertFunction("air.simdgroup.barrier", b.getVoidTy(), b.getInt32Ty(), b.getInt32Ty());
+  b.CreateCall(barrier, {b.getInt32(0), b.getInt32(0)});
+}
+
 bool waits_for_threadgroup(const llvm::BasicBlock& block) {
   return llvm::any_of(block, [](const llvm::Instruction& instruction) {
     const llvm::CallInst* call = cooperative_call(instruction);

@@ -64,6 +64,9 @@ bool is_threadgroup_barrier(llvm::StringRef function);
 // The call of a cooperative function that `value` is; null for anything else.
 const llvm::CallInst* cooperative_call(const llvm::Value& value);
 
+// Has the lanes of a simdgroup meet in front of it.
+void meet_simdgroup_before(llvm::Instruction& place);
+
 // What is said of denormals in one function holds in another that is made of it.
 void copy_denormals(const llvm::Function& from, llvm::Function& to);
 bool waits_for_threadgroup(const llvm::BasicBlock& block);

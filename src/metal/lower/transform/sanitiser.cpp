@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "metal/air/signature.h"
+#include "metal/lower/transform/memory_origins.h"
 #include "metal/lower/transform/normalise_attributes.h"
 
 namespace anymps::metal::lower::transform {
@@ -189,38 +190,13 @@ class Inserter {
   }
 
   Origin origin_of(llvm::Value* address) {
+    const MemoryOrigins memory = memory_origins_of(address);
     Origin origin;
-    llvm::SmallPtrSet<llvm::Value*, 8> seen;
-    llvm::SmallVector<llvm::Value*> work = {address};
-    while (!work.empty()) {
-      llvm::Value* value = work.pop_back_val();
-      if (!seen.insert(value).second) continue;
-      if (auto* argument = llvm::dyn_cast<llvm::Argument>(value)) {
-        add_argument(*argument, origin);
-      } else if (llvm::isa<llvm::GlobalVariable>(value)) {
-        origin.global = true;
-      } else if (const auto variable = variable_of(value)) {
-        origin.objects.insert(object_of_variable(*variable));
-      } else if (auto* element = llvm::dyn_cast<llvm::GEPOperator>(value)) {
-        work.push_back(element->getPointerOperand());
-      } else if (auto* phi = llvm::dyn_cast<llvm::PHINode>(value)) {
-        work.append(phi->op_begin(), phi->op_end());
-      } else if (auto* select = llvm::dyn_cast<llvm::SelectInst>(value)) {
-        work.append({select->getTrueValue(), select->getFalseValue()});
-      } else if (llvm::isa<llvm::AddrSpaceCastOperator, llvm::BitCastOperator, llvm::FreezeInst>(value)) {
-        work.push_back(llvm::cast<llvm::User>(value)->getOperand(0));
-      } else if (!llvm::isa<llvm::UndefValue>(value)) {
-        origin.unknown = true;
-      }
-    }
+    origin.global = memory.global;
+    origin.unknown = memory.unknown;
+    for (const llvm::Argument* argument : memory.arguments) add_argument(*argument, origin);
+    for (const unsigned variable : memory.variables) origin.objects.insert(object_of_variable(variable));
     return origin;
-  }
-
-  static std::optional<unsigned> variable_of(llvm::Value* value) {
-    auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-    llvm::MDNode* mark = instruction == nullptr ? nullptr : instruction->getMetadata(kVariableMark);
-    if (mark == nullptr) return std::nullopt;
-    return static_cast<unsigned>(llvm::mdconst::extract<llvm::ConstantInt>(mark->getOperand(0))->getZExtValue());
   }
 
   void add_argument(const llvm::Argument& argument, Origin& origin) {

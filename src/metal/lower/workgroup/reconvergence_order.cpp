@@ -5,8 +5,7 @@
 
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/ADT/SmallPtrSet.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/Module.h>
+#include <llvm/IR/Function.h>
 
 #include "metal/lower/builtins/builtin_lowering.h"
 #include "metal/lower/workgroup/canonical_latches.h"
@@ -36,13 +35,8 @@ bool can_run_ahead(const llvm::Loop& loop, const llvm::DominatorTree& tree) {
 }
 
 void meet_after_each_round(llvm::Function& function) {
-  llvm::Module& module = *function.getParent();
-  canonicalize_latches(function, can_run_ahead, [&](llvm::BasicBlock& round) {
-    llvm::IRBuilder<> b(round.getTerminator());
-    const auto barrier =
-        module.getOrInsertFunction("air.simdgroup.barrier", b.getVoidTy(), b.getInt32Ty(), b.getInt32Ty());
-    b.CreateCall(barrier, {b.getInt32(0), b.getInt32(0)});
-  });
+  canonicalize_latches(function, can_run_ahead,
+                       [](llvm::BasicBlock& round) { builtins::meet_simdgroup_before(*round.getTerminator()); });
 }
 
 class Placer {
