@@ -456,7 +456,7 @@ TEST(Frontend, ContractionIsAsThePragmaSays) {
 // ---- options ----
 
 TEST(Frontend, TheVersionIsTheOneAskedFor) {
-  for (const unsigned version : {300U, 310U, 320U}) {
+  for (const unsigned version : {300U, 310U, 320U, 400U}) {
     SourceRun how;
     how.options.version = version;
     EXPECT_EQ(results<std::int32_t>("kernel void k(device int* o) { o[0] = __METAL_VERSION__; }", 1, {}, how)[0],

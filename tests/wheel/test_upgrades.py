@@ -226,14 +226,14 @@ print(out.item())
 """
 
 
-@pytest.mark.parametrize(("asked", "version"), [("3.1", 310), ("3.2", 320), ("5", 320)])
+@pytest.mark.parametrize(("asked", "version"), [("3.1", 310), ("3.2", 320), ("5", 400)])
 def test_the_version_of_metal_is_chosen_from_2_15_on(installed, asked, version):
     finished = installed.run("python", "-c", METAL_VERSION, PYTORCH_MPS_METAL_VERSION=asked)
     if release_of(installed) >= (2, 15):
         assert int(finished.stdout) == version
         assert ("Ignoring PYTORCH_MPS_METAL_VERSION=5, expected 3.1, 3.2 or 4.0" in finished.stderr) == (asked == "5")
     else:
-        assert finished.stdout == "320\n"
+        assert finished.stdout == "400\n"
         assert "PyTorch's MPS backend reads no PYTORCH_MPS_METAL_VERSION" in finished.stderr
 
 

@@ -20,6 +20,7 @@
 #include "backend/shaders/metal_plugin.h"
 #include "backend/shaders/precompiled_library.h"
 #include "backend/shaders/shader_launch.h"
+#include "gpu/device.h"
 
 namespace anymps::backend::shaders {
 namespace {
@@ -60,16 +61,24 @@ std::optional<unsigned> chosen_metal_version() {
 std::optional<unsigned> chosen_metal_version() { return std::nullopt; }
 #endif
 
-// As PyTorch asks Metal for it on macOS 15: safe mathematics unless PYTORCH_MPS_FAST_MATH is set.
+// As __METAL_VERSION__ has it: what PyTorch asks for under the simulated macOS.
+unsigned metal_version() {
+  if (const std::optional<unsigned> chosen = chosen_metal_version()) return *chosen;
+  const unsigned macos = gpu::device_facts().macos_major;
+  if (macos >= 26) return 400;
+  return macos >= 15 ? 320 : 310;
+}
+
+// As PyTorch asks Metal for it: safe mathematics unless PYTORCH_MPS_FAST_MATH is set.
 metal::frontend::SourceOptions source_options() {
   static const bool fast_math = [] {
     const char* value = std::getenv("PYTORCH_MPS_FAST_MATH");
     return value != nullptr && std::string_view(value) != "0";
   }();
-  static const std::optional<unsigned> version = chosen_metal_version();
+  static const unsigned version = metal_version();
   metal::frontend::SourceOptions options;
   options.fast_math = fast_math;
-  if (version) options.version = *version;
+  options.version = version;
   return options;
 }
 

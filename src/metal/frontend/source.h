@@ -12,7 +12,7 @@ namespace anymps::metal::frontend {
 
 struct SourceOptions {
   std::string name = "program_source";  // of the source, in messages
-  unsigned version = 320;               // as __METAL_VERSION__: 320 is Metal 3.2
+  unsigned version = 400;               // as __METAL_VERSION__: 400 is Metal 4.0
   bool fast_math = false;
   std::vector<std::string> folders;                          // that may be included from
   std::vector<std::pair<std::string, std::string>> defines;  // macros

@@ -7,7 +7,7 @@
 namespace anymps::metal::frontend::emit {
 
 struct ModuleVersion {
-  unsigned metal = 320;  // as __METAL_VERSION__
+  unsigned metal = 400;  // as __METAL_VERSION__
   bool fast_math = false;
 };
 
