@@ -22,7 +22,8 @@ gpu::EventId event_id_of(void* event) { return static_cast<gpu::EventId>(reinter
 
 class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
  public:
-  static constexpr c10::DeviceType static_type = c10::DeviceType::MPS;
+  // c10 asks guards for it by this name.
+  static constexpr c10::DeviceType static_type = c10::DeviceType::MPS;  // NOLINT(readability-identifier-naming)
 
   MpsGuard() = default;
   explicit MpsGuard(c10::DeviceType type) {

@@ -29,6 +29,7 @@ namespace {
 struct RunOptions {
   options::MacChoice choice;
   bool fallback = false;
+  bool sync = false;
   bool quiet = false;
   std::string versus;
   std::string keep;
@@ -40,6 +41,7 @@ lab::host::ChildResult run_traced(const RunOptions& options, lab::host::ChildCom
   options::trace_into(command, folder);
   options.choice.put_into(command.environment);
   if (options.fallback) command.environment["PYTORCH_ENABLE_MPS_FALLBACK"] = "1";
+  if (options.sync) command.environment["ANYMPS_SYNC"] = "1";
   return lab::host::run_child(command, output);
 }
 
@@ -110,6 +112,9 @@ void add_run(CLI::App& app, options::Action& chosen) {
   options->choice.add_platform(*verb);
   verb->add_flag("--fallback", options->fallback,
                  "Let operators that MPS lacks run on the CPU (PYTORCH_ENABLE_MPS_FALLBACK=1)");
+  verb->add_flag("--sync", options->sync,
+                 "Raise errors that the device finds at the line that made them, not at the next synchronisation "
+                 "(ANYMPS_SYNC=1)");
   verb->add_option("--versus", options->versus, "Run again with these arguments added, and compare the speed")
       ->type_name("ARGS");
   verb->add_option("--keep", options->keep, "Keep the traces and summary.json in this new folder")->type_name("DIR");

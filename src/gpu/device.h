@@ -36,6 +36,7 @@ struct DeviceError {
   std::string function;
   std::string file;
   std::uint32_t line = 0;
+  std::string call_site;  // of the operator in the user's program; empty where it is not known
 };
 void report_device_error(DeviceError error);
 std::optional<DeviceError> take_device_error();

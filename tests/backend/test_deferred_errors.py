@@ -42,3 +42,38 @@ def test_a_bad_row_of_an_embedding_is_told_at_the_next_synchronisation():
 def test_what_the_host_refuses_of_an_index_is_refused_at_once():
     with pytest.raises(IndexError, match="Dimension out of range"):
         torch.index_select(torch.ones(3, device="mps"), 2, torch.tensor([0], device="mps"))
+
+
+def test_an_error_names_the_line_that_called_the_operator():
+    rows = torch.zeros(3, device="mps")
+    rows[torch.tensor([0, 7], device="mps")]
+    rows + 1
+    with pytest.raises(torch.AcceleratorError) as caught:
+        torch.mps.synchronize()
+    line = test_an_error_names_the_line_that_called_the_operator.__code__.co_firstlineno + 2
+    assert f"test_deferred_errors.py:{line};" in str(caught.value)
+
+
+SYNCHRONOUS = """
+import torch
+rows = torch.zeros(3, device="mps")
+try:
+    rows[torch.tensor([0, 7], device="mps")]
+    print("nothing")
+except torch.AcceleratorError as error:
+    print(error)
+torch.mps.synchronize()
+"""
+
+
+def test_a_synchronous_device_raises_at_the_call(python):
+    told = python(SYNCHRONOUS, ANYMPS_SYNC="1").stdout
+    assert told.startswith("index 7 is out of bounds")
+    assert "was called at" not in told
+
+
+def test_other_words_for_synchronous_are_refused(python):
+    finished = python(
+        "import torch\ntorch.ones(3, device='mps')[torch.tensor([9], device='mps')]", check=False, ANYMPS_SYNC="yes"
+    )
+    assert "ANYMPS_SYNC is yes: it is 0 or 1" in finished.stderr

@@ -49,10 +49,10 @@ def test_input_reaches_the_child(anymps, environment):
 
 
 def test_the_child_learns_where_to_trace_and_nothing_stays(call, environment):
-    script = 'echo "$ANYMPS_RUN" $ANYMPS_REQUIRED $PYTORCH_ENABLE_MPS_FALLBACK; ls -d "$ANYMPS_RUN"'
-    answer = call("run", "--fallback", "sh", "-c", script)
-    folder, required, fallback = answer.stdout.splitlines()[0].split()
-    assert (required, fallback) == ("1", "1")
+    script = 'echo "$ANYMPS_RUN" $ANYMPS_REQUIRED $PYTORCH_ENABLE_MPS_FALLBACK$ANYMPS_SYNC; ls -d "$ANYMPS_RUN"'
+    answer = call("run", "--fallback", "--sync", "sh", "-c", script)
+    folder, required, asked = answer.stdout.splitlines()[0].split()
+    assert (required, asked) == ("1", "11")
     assert answer.stdout.splitlines()[1] == folder
     assert folder.startswith(environment["TMPDIR"])
     assert os.listdir(environment["TMPDIR"]) == []

@@ -45,7 +45,8 @@ namespace {
 // Generated code does not look at what these functions return. What went wrong is therefore also left for the next
 // synchronisation to find, where a GPU's errors are found: nobody would hear of it otherwise.
 void leave_for_synchronisation(const char* what) {
-  gpu::report_device_error({.message = what, .function = "AOTInductor", .file = "shim_mps.h", .line = 0});
+  gpu::report_device_error(
+      {.message = what, .function = "AOTInductor", .file = "shim_mps.h", .line = 0, .call_site = {}});
 }
 
 template <typename Body>

@@ -14,7 +14,7 @@
 #include "backend/ops/registration.h"
 #include "backend/release/torch_release.h"
 #include "backend/runtime/argument_tensors.h"
-#include "gpu/device.h"
+#include "backend/runtime/device_errors.h"
 
 namespace anymps::backend::ops {
 namespace {
@@ -129,7 +129,7 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
       stack->resize(begin);
       // Where there is no result of the right shape either, the host itself refuses, as it does on a Mac.
       recover(op, keys, arguments, stack);
-      gpu::report_device_error({std::move(text), op.schema().name(), __FILE__, __LINE__});
+      runtime::report_error({std::move(text), op.schema().name(), __FILE__, __LINE__, {}});
     }
   }
 
@@ -228,7 +228,7 @@ void assert_async(const at::Tensor& self, std::string message) {
   TORCH_CHECK(self.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
   TORCH_CHECK(self.numel() < 2, "Boolean value of Tensor with more than one value is ambiguous");
   dispatch::CpuCall cpu;
-  if (!cpu(self).is_nonzero()) gpu::report_device_error({std::move(message), "assert_async", __FILE__, __LINE__});
+  if (!cpu(self).is_nonzero()) runtime::report_error({std::move(message), "assert_async", __FILE__, __LINE__, {}});
 }
 
 }  // namespace

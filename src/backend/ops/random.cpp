@@ -15,8 +15,8 @@
 #include <type_traits>
 
 #include "backend/ops/registration.h"
+#include "backend/runtime/device_errors.h"
 #include "backend/runtime/generator.h"
-#include "gpu/device.h"
 #include "gpu/philox.h"
 
 namespace anymps::backend::ops {
@@ -263,7 +263,7 @@ at::Tensor& bernoulli_tensor(at::Tensor& self, const at::Tensor& p, OptionalGene
     output[i] = output[i] < limits[i] ? 1.0F : 0.0F;
   }
   if (!valid)
-    gpu::report_device_error({"bernoulli_mps_ expects p to be in [0, 1]", "bernoulli_tensor", __FILE__, __LINE__});
+    runtime::report_error({"bernoulli_mps_ expects p to be in [0, 1]", "bernoulli_tensor", __FILE__, __LINE__, {}});
   self.copy_(draws);
   return self;
 }

@@ -6,12 +6,12 @@
 #include <optional>
 
 #include "backend/observe/details.h"
+#include "backend/runtime/device_errors.h"
 #include "backend/runtime/device_queue.h"
 #include "backend/runtime/memory.h"
 #include "backend/runtime/waits.h"
 #include "backend/shaders/metal_capture.h"
 #include "backend/shaders/metal_plugin.h"
-#include "gpu/device.h"
 #include "gpu/trace/trace.h"
 
 namespace anymps::backend::shaders {
@@ -21,7 +21,7 @@ namespace {
 void report_errors(const c10::metal::ErrorMessages& messages) {
   if (messages.count == 0) return;
   const c10::metal::ErrorMessage& first = messages.msg[0];
-  gpu::report_device_error({first.message, first.func, first.file, first.line});
+  runtime::report_error({first.message, first.func, first.file, first.line, {}});
 }
 
 }  // namespace
