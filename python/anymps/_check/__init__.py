@@ -9,8 +9,8 @@ from __future__ import annotations
 
 def install(module) -> None:
     """Called once, when ANYMPS_CHECK is set and the device is loaded."""
-    from anymps._check import cuda, expected, gradients, loader, memory, names, waits
+    from anymps._check import cuda, expected, gradients, loader, memory, names, races, waits
 
-    for part in (cuda, expected, gradients, loader, memory, names, waits):
+    for part in (cuda, expected, gradients, loader, memory, names, races, waits):
         part.install(module)
     module.watch_calls()

@@ -2,16 +2,15 @@
 
 #include <c10/core/StorageImpl.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <mutex>
 #include <optional>
 
 #include "backend/observe/check.h"
+#include "backend/observe/check_races.h"
 #include "backend/observe/check_watch.h"
-#include "backend/runtime/memory.h"
+#include "backend/observe/host_digest.h"
 
 namespace anymps::backend::observe {
 namespace {
@@ -29,25 +28,6 @@ struct Narrowing {
 };
 thread_local Narrowing last_narrowing;
 
-// Of all bytes up to a mebibyte, and of as many, evenly spread, beyond: whether the host changed what was copied.
-std::uint64_t digest(const void* data, std::size_t bytes) {
-  constexpr std::size_t kAll = std::size_t{1} << 20;
-  constexpr std::size_t kChunk = 4096;
-  const auto* const begin = static_cast<const unsigned char*>(data);
-  const std::size_t stride = bytes <= kAll ? kChunk : std::max(kChunk, bytes / (kAll / kChunk));
-  std::uint64_t result = bytes;
-  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes; at += stride) {
-    const std::size_t end = std::min(at + kChunk, bytes);
-    for (std::size_t i = at; i + sizeof(std::uint64_t) <= end; i += sizeof(std::uint64_t)) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, begin + i, sizeof(word));
-      result = (result ^ word) * 0x9e3779b97f4a7c15u;
-      result ^= result >> 29;
-    }
-  }
-  return result;
-}
-
 // Memory of the host that was copied to the device or from it. Its storage is watched, so that other data at the same
 // address are not taken for it.
 struct Copied {
@@ -64,7 +44,7 @@ class LatestCopies {
   std::optional<bool> find_or_add(const at::Tensor& host, bool from_device) {
     const void* const data = host.const_data_ptr();
     const std::size_t bytes = host.nbytes();
-    const std::uint64_t now = digest(data, bytes);
+    const std::uint64_t now = host_digest(data, bytes);
     const std::lock_guard lock(mutex_);
     for (std::optional<Copied>& seen : seen_) {
       if (!seen || seen->data != data || seen->bytes != bytes) continue;
@@ -93,7 +73,7 @@ bool is_plain_copy(const at::Tensor& tensor) {
          tensor.nbytes() >= kSmallestCopy;
 }
 
-void check_to_device(const at::Tensor& source, bool non_blocking) {
+void check_to_device(const at::Tensor& target, const at::Tensor& source, bool non_blocking) {
   const bool narrowed = last_narrowing.elements == source.numel() && source.numel() > 1 &&
                         calls_so_far() - last_narrowing.at_call <= kJustBefore;
   if (is_wide(source.scalar_type()) && source.numel() > 1) {
@@ -102,8 +82,10 @@ void check_to_device(const at::Tensor& source, bool non_blocking) {
     note_finding("float64-converted", c10::toString(source.scalar_type()), 2 * source.nbytes());
   }
   last_narrowing = {};
-  if (non_blocking && source.numel() > 1 && !runtime::is_pinned(source.const_data_ptr())) {
-    note_finding("non-blocking-to-device", {}, source.nbytes());
+  if (non_blocking) {
+    begin_copy_from_host(source, target);
+  } else {
+    end_host_copies();
   }
   if (!is_plain_copy(source)) return;
   if (const auto from_device = latest().find_or_add(source, /*from_device=*/false)) {
@@ -111,8 +93,8 @@ void check_to_device(const at::Tensor& source, bool non_blocking) {
   }
 }
 
-void check_to_host(const at::Tensor& target, bool non_blocking) {
-  if (non_blocking) note_finding("non-blocking-to-host", {}, target.nbytes());
+void check_to_host(const at::Tensor& target, const at::Tensor& source, bool non_blocking) {
+  if (non_blocking) begin_copy_to_host(target, source);
   if (is_plain_copy(target)) latest().find_or_add(target, /*from_device=*/true);
 }
 
@@ -120,8 +102,8 @@ void check_to_host(const at::Tensor& target, bool non_blocking) {
 
 void check_copy(const at::Tensor& target, const at::Tensor& source, bool non_blocking) {
   if (unchecked != 0) return;
-  if (target.is_mps() && source.is_cpu()) check_to_device(source, non_blocking);
-  if (target.is_cpu() && source.is_mps()) check_to_host(target, non_blocking);
+  if (target.is_mps() && source.is_cpu()) check_to_device(target, source, non_blocking);
+  if (target.is_cpu() && source.is_mps()) check_to_host(target, source, non_blocking);
 }
 
 void note_narrowing(std::int64_t elements) { last_narrowing = {elements, calls_so_far()}; }

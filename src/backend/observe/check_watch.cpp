@@ -8,6 +8,7 @@
 
 #include "backend/observe/check.h"
 #include "backend/observe/check_arguments.h"
+#include "backend/observe/check_races.h"
 #include "backend/observe/check_release.h"
 #include "backend/runtime/argument_tensors.h"
 #include "backend/runtime/call_site.h"
@@ -40,6 +41,7 @@ std::unique_ptr<at::ObserverContext> check_call(const at::RecordFunction& functi
   if ((calls < kAllLines || calls % kOneLineIn == 0) && has_device_tensor(function)) note_lines("work");
   check_release(function);
   check_arguments(function);
+  check_races(function);
   return nullptr;
 }
 

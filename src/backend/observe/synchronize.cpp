@@ -1,9 +1,11 @@
 #include "backend/observe/synchronize.h"
 
-#include <c10/util/Exception.h>
+#include <utility>
 
 #include "backend/observe/check.h"
+#include "backend/observe/check_races.h"
 #include "backend/observe/check_watch.h"
+#include "backend/runtime/device_errors.h"
 #include "backend/runtime/device_queue.h"
 #include "backend/runtime/mps_log.h"
 #include "backend/runtime/waits.h"
@@ -13,14 +15,13 @@ namespace anymps::backend::observe {
 
 void synchronize(const char* what) {
   runtime::DeviceQueue::drain();
-  if (checking()) note_waiting_lines();
+  if (checking()) {
+    note_waiting_lines();
+    end_host_copies();
+  }
   runtime::note_wait(what);
   if (runtime::logs(runtime::LogLevel::kWaits)) runtime::log_wait(what);
-  if (auto error = gpu::take_device_error()) {
-    static thread_local gpu::DeviceError kept;  // SourceLocation points into it
-    kept = std::move(*error);
-    throw c10::AcceleratorError({kept.function.c_str(), kept.file.c_str(), kept.line}, 1, kept.message);
-  }
+  if (auto error = gpu::take_device_error()) runtime::throw_error(std::move(*error));
 }
 
 }  // namespace anymps::backend::observe

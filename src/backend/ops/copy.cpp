@@ -4,12 +4,14 @@
 #include <torch/library.h>
 
 #include "backend/dispatch/alias.h"
+#include "backend/dispatch/queued_call.h"
 #include "backend/observe/check.h"
 #include "backend/observe/check_copies.h"
 #include "backend/observe/profile_log.h"
 #include "backend/observe/synchronize.h"
 #include "backend/ops/registration.h"
 #include "backend/release/torch_release.h"
+#include "backend/runtime/device_queue.h"
 #include "backend/runtime/waits.h"
 #include "gpu/trace/trace.h"
 
@@ -32,9 +34,30 @@ void check_conversion(const at::Tensor& self, const at::Tensor& source) {
   }
 }
 
+// A copy between the device and the host for which the program does not wait goes into the queue. It uses the host's
+// memory when it runs, and holds it until then. What the host must convert or lay out anew it reads at the call, as
+// PyTorch does (Copy.mm, copy_to_mps_).
+bool queue_copy(const at::Tensor& self, const at::Tensor& source) {
+  if (self.is_mps() == source.is_mps() || !runtime::DeviceQueue::takes_operators()) return false;
+  if (self.layout() != at::kStrided || source.layout() != at::kStrided || self.strides() != source.strides() ||
+      self.scalar_type() != source.scalar_type() || !source.is_non_overlapping_and_dense()) {
+    return false;
+  }
+  const auto on_host = [](dispatch::QueuedCall& call, const at::Tensor& tensor) {
+    return tensor.is_mps() ? call.alias(tensor) : tensor;
+  };
+  dispatch::QueuedCall call({});
+  call.encode([target = on_host(call, self), from = on_host(call, source)]() mutable {
+    target.copy_(from);
+    return dispatch::QueuedCall::Results{};
+  });
+  return true;
+}
+
 at::Tensor& copy_into(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
   if (self.is_same(source)) return self;
   check_conversion(self, source);
+  if (non_blocking && queue_copy(self, source)) return self;
   // To the host the copy waits for the device, unless the caller said that it will.
   if (!self.is_mps() && !non_blocking) observe::synchronize("copy to cpu");
   const std::uint64_t began = observe::profile_logging() ? gpu::trace::Trace::now_ns() : 0;

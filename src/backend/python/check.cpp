@@ -11,6 +11,7 @@
 #include "backend/dispatch/alias.h"
 #include "backend/observe/check.h"
 #include "backend/observe/check_copies.h"
+#include "backend/observe/check_races.h"
 #include "backend/observe/check_watch.h"
 #include "backend/runtime/waits.h"
 
@@ -72,6 +73,7 @@ void bind_check(py::module& m) {
     expectation() = std::move(function);
     observe::set_expectation(&python_expects);
   });
+  m.def("note_host_read", &observe::note_host_read);
   m.def("allow_rules", &observe::allow_rules);
   m.def("begin_printing", [] { runtime::begin_one_wait("print"); });
   m.def("begin_inevitable_waits", [] { runtime::begin_one_wait(nullptr); });

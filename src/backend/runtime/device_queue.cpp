@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backend/runtime/device_errors.h"
 #include "backend/runtime/mps_log.h"
 #include "backend/runtime/waits.h"
 #include "gpu/device.h"
@@ -29,11 +30,25 @@ constexpr std::size_t kBytesPerBuffer = std::size_t{1} << 20;
 // How far the host may be ahead of the device: blocks of memory are not used again before the device has got there.
 constexpr std::size_t kMostInFlight = 512;
 
+std::string_view environment(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? "" : text;
+}
+
+// The device does nothing before the host waits for it, so that what the host reads or changes too early goes wrong.
+bool is_adverse() {
+  static const bool asked = [] {
+    const std::string_view text = environment("ANYMPS_RACES");
+    TORCH_CHECK(text.empty() || text == "adverse", "ANYMPS_RACES is ", text, ": it is adverse, or not set");
+    return !text.empty();
+  }();
+  return asked;
+}
+
 bool is_asked_for() {
-  const char* text = std::getenv("ANYMPS_QUEUE");
-  if (text == nullptr || *text == '\0' || std::string_view(text) == "inline") return false;
-  TORCH_CHECK(std::string_view(text) == "async", "ANYMPS_QUEUE is ", text, ": it is inline or async");
-  return true;
+  const std::string_view text = environment("ANYMPS_QUEUE");
+  TORCH_CHECK(text.empty() || text == "inline" || text == "async", "ANYMPS_QUEUE is ", text, ": it is inline or async");
+  return text == "async" || is_adverse();
 }
 
 // How many threads a command may use: as many as where the host calls it, because the order of sums depends on it.
@@ -48,7 +63,7 @@ std::atomic<std::size_t> DeviceQueue::in_flight_{0};
 
 bool DeviceQueue::takes_operators() {
   static const bool asked = is_asked_for();
-  return asked && !runs_a_command && !gpu::trace::Trace::detailed() && !logs(LogLevel::kFallbacks);
+  return asked && !is_synchronous() && !runs_a_command && !gpu::trace::Trace::detailed() && !logs(LogLevel::kFallbacks);
 }
 
 DeviceQueue::DeviceQueue() {
@@ -79,7 +94,9 @@ void DeviceQueue::encoded_one(std::size_t bytes) {
   DeviceWork::given();
   ++commands_;
   bytes_ += bytes;
-  if (commands_ < kCommandsPerBuffer && bytes_ < kBytesPerBuffer) return;
+  const bool is_full =
+      is_adverse() ? ahead > kMostInFlight : commands_ >= kCommandsPerBuffer || bytes_ >= kBytesPerBuffer;
+  if (!is_full) return;
   commit();
   if (ahead > kMostInFlight) queue_.run_until_idle();
 }
@@ -106,9 +123,9 @@ void DeviceQueue::report(const std::exception_ptr& error) noexcept {
   try {
     std::rethrow_exception(error);
   } catch (const c10::Error& caught) {
-    gpu::report_device_error({caught.what_without_backtrace(), "", __FILE__, __LINE__});
+    gpu::report_device_error({caught.what_without_backtrace(), "", __FILE__, __LINE__, {}});
   } catch (const std::exception& caught) {
-    gpu::report_device_error({caught.what(), "", __FILE__, __LINE__});
+    gpu::report_device_error({caught.what(), "", __FILE__, __LINE__, {}});
   }
 }
 

@@ -1,6 +1,6 @@
 // The device's queue as operators use it: a gpu::queue::CommandQueue, and the command buffer that is being encoded. All
 // streams share it, so their work is ordered. Off unless ANYMPS_QUEUE=async: operators run when they are called, and
-// all of this does nothing.
+// all of this does nothing. With ANYMPS_RACES=adverse it is on, and nothing runs before the host waits.
 //
 // What looks at the device's memory from the host, or writes to it, calls drain() first.
 #pragma once

@@ -1,4 +1,4 @@
-"""Sends each batch to the device without waiting for it."""
+"""Fills the same memory for each batch, while the device may still read the one before."""
 
 import torch
 from torch import nn
@@ -9,8 +9,9 @@ model = nn.Conv2d(3, 4, 3, padding=1).to(device).eval()
 
 brightest = torch.zeros((), device=device)
 with torch.inference_mode():
+    pictures = torch.empty(8, 3, 16, 16)
     for _ in range(4):
-        pictures = torch.rand(8, 3, 16, 16)
+        pictures.uniform_()
         on_device = pictures.to(device, non_blocking=True)  # finds: non-blocking-to-device
         brightest = torch.maximum(brightest, model(on_device).amax())
 print(f"brightest {brightest.item():.3f}")
