@@ -16,7 +16,7 @@ RANDOM = np.random.default_rng(0)
 @pytest.fixture(scope="module")
 def library() -> Path:
     folder = os.environ.get("ANYMPS_GENUINE_KERNELS")
-    found = sorted(Path(folder).glob("torch-2.1[4-9]*-1.metallib")) if folder else []
+    found = sorted(Path(folder).rglob("torch-2.1[4-9]*-1.metallib")) if folder else []
     if not found:
         pytest.skip("ANYMPS_GENUINE_KERNELS has no library with tensor operations: torch-2.15.0-1.metallib")
     return found[-1]

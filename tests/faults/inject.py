@@ -167,7 +167,10 @@ class Bench:
     def says_why(self, fault: Fault, ended: Ended) -> bool:
         reasons = (os.strerror(getattr(errno, fault.error)), *REASONS, "standard output")
         names = {Path(name).name for name in self.names} - {"tmp"}
-        return any(text in ended.errors for text in (*reasons, *names))
+        if any(text in ended.errors for text in (*reasons, *names)):
+            return True
+        # With --json the document says why a point failed, and --quiet leaves nothing else.
+        return any(text in ended.output.decode(errors="replace") for text in reasons)
 
     def complaint_again(self, folder: Path) -> str | None:
         if self.scenario.again is None:
@@ -251,7 +254,9 @@ def inject(
             print(f"{len(faults)} failures after {time.monotonic() - began:.0f} s", flush=True)
         complaints, seen, missed = [], collections.Counter(), 0
         answers = {pool.submit(laboratory.look, benches[fault.scenario], fault): fault for fault in faults}
-        for answer in concurrent.futures.as_completed(answers):
+        for done, answer in enumerate(concurrent.futures.as_completed(answers), start=1):
+            if verbose and done % 100 == 0:
+                print(f"{done} of {len(faults)} after {time.monotonic() - began:.0f} s", flush=True)
             fault, complaint = answers[answer], answer.result()
             if complaint == "-":
                 missed += 1

@@ -8,7 +8,7 @@
 namespace anymps::metal::engine {
 namespace {
 
-constexpr ProgressLine::Clock::duration kPatience = std::chrono::seconds(2);
+constexpr ProgressLine::Clock::duration kSilence = std::chrono::seconds(2);
 // Between two times that it is written.
 constexpr ProgressLine::Clock::duration kOften = std::chrono::milliseconds(100);
 constexpr std::string_view kErase = "\r\x1b[K";
@@ -39,7 +39,7 @@ void ProgressLine::end() {
 void ProgressLine::show(Clock::time_point now) {
   const Clock::rep time = now.time_since_epoch().count();
   Clock::rep last = shown_.load();
-  if (time - since_.load() < kPatience.count() || time - last < kOften.count() || isatty(descriptor_) == 0) return;
+  if (time - since_.load() < kSilence.count() || time - last < kOften.count() || isatty(descriptor_) == 0) return;
   if (!shown_.compare_exchange_strong(last, time)) return;
   const Count count = count_.load();
   std::string text(kErase);
