@@ -9,18 +9,17 @@
 
 #include "gpu/history/mac_profile.h"
 #include "gpu/history/operator_history.h"
+#include "gpu/support/environment.h"
 #include "gpu/support/machine_memory.h"
 
 namespace anymps::gpu {
 namespace {
 
-std::string_view variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
+using support::environment_variable;
 
 DeviceFacts facts_from_environment() {
-  const history::ChosenMac chosen = history::choose_mac(variable("ANYMPS_MAC"), variable("ANYMPS_MACOS"));
+  const history::ChosenMac chosen =
+      history::choose_mac(environment_variable("ANYMPS_MAC"), environment_variable("ANYMPS_MACOS"));
   DeviceFacts facts;
   if (chosen.mac) {
     facts.name = chosen.mac->device;

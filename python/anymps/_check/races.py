@@ -12,5 +12,5 @@ def install(module) -> None:
         module.note_host_read(tensor)
         return original(tensor, *args, **kwargs)
 
-    for name in ("numpy", "tolist", "__array__", "__dlpack__"):
+    for name in ("numpy", "tolist", "__dlpack__"):  # __array__ calls numpy
         wrap(torch.Tensor, name, read)

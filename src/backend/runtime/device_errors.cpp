@@ -2,18 +2,17 @@
 
 #include <c10/util/Exception.h>
 
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
 #include "backend/runtime/call_site.h"
+#include "gpu/support/environment.h"
 
 namespace anymps::backend::runtime {
 
 bool is_synchronous() {
   static const bool asked = [] {
-    const char* text = std::getenv("ANYMPS_SYNC");
-    const std::string_view value = text == nullptr ? "" : text;
+    const std::string_view value = gpu::support::environment_variable("ANYMPS_SYNC");
     TORCH_CHECK(value.empty() || value == "0" || value == "1", "ANYMPS_SYNC is ", value, ": it is 0 or 1");
     return value == "1";
   }();

@@ -14,6 +14,7 @@
 #include "backend/runtime/waits.h"
 #include "gpu/device.h"
 #include "gpu/queue/device_threads.h"
+#include "gpu/support/environment.h"
 #include "gpu/trace/trace.h"
 
 // The OpenMP library is the one that PyTorch's own libraries bring, under a name that differs between its builds: see
@@ -30,15 +31,10 @@ constexpr std::size_t kBytesPerBuffer = std::size_t{1} << 20;
 // How far the host may be ahead of the device: blocks of memory are not used again before the device has got there.
 constexpr std::size_t kMostInFlight = 512;
 
-std::string_view environment(const char* name) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? "" : text;
-}
-
 // The device does nothing before the host waits for it, so that what the host reads or changes too early goes wrong.
 bool is_adverse() {
   static const bool asked = [] {
-    const std::string_view text = environment("ANYMPS_RACES");
+    const std::string_view text = gpu::support::environment_variable("ANYMPS_RACES");
     TORCH_CHECK(text.empty() || text == "adverse", "ANYMPS_RACES is ", text, ": it is adverse, or not set");
     return !text.empty();
   }();
@@ -46,7 +42,7 @@ bool is_adverse() {
 }
 
 bool is_asked_for() {
-  const std::string_view text = environment("ANYMPS_QUEUE");
+  const std::string_view text = gpu::support::environment_variable("ANYMPS_QUEUE");
   TORCH_CHECK(text.empty() || text == "inline" || text == "async", "ANYMPS_QUEUE is ", text, ": it is inline or async");
   return text == "async" || is_adverse();
 }

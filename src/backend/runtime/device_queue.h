@@ -28,9 +28,12 @@ class DeviceQueue {
   template <typename Work>
   static void encode(std::size_t bytes, Work&& work);
 
-  // Returns when all that was encoded has run. At once where nothing was, and on a thread that runs the queue.
+  // Whether all that was encoded has run.
+  static bool is_idle() { return in_flight_.load(std::memory_order_acquire) == 0; }
+
+  // Returns when it has. At once on a thread that runs the queue.
   static void drain() {
-    if (in_flight_.load(std::memory_order_acquire) != 0) drain_all();
+    if (!is_idle()) drain_all();
   }
 
   // Commands that were encoded since the process began, for tests and benchmarks.

@@ -43,6 +43,7 @@ auto refusing(std::size_t bytes, Call call) {
       return call(memory());
     } catch (const gpu::memory::OutOfMemory&) {
       // The queue may hold blocks that nobody else does.
+      if (DeviceQueue::is_idle()) throw;
       DeviceQueue::drain();
       return call(memory());
     }
