@@ -24,11 +24,13 @@ DeviceFacts facts_from_environment() {
   if (chosen.mac) {
     facts.name = chosen.mac->device;
     facts.core_count = static_cast<unsigned>(chosen.mac->cores.value);
+    facts.gpu_family = chosen.mac->gpu_family();
     facts.memory = static_cast<std::size_t>(chosen.mac->memory.value);
     facts.recommended_working_set = static_cast<std::size_t>(chosen.mac->working_set(chosen.macos).value);
   } else {
     facts.name = "Apple M2";
     facts.core_count = 10;
+    facts.gpu_family = 10;
     facts.memory = support::physical_memory();
     facts.recommended_working_set = history::working_set_for(facts.memory, chosen.macos);
   }

@@ -9,9 +9,10 @@
 namespace anymps::gpu {
 
 struct DeviceFacts {
-  std::string name;                         // MTLDevice.name
-  unsigned core_count = 0;                  // GPU cores
-  std::size_t memory = 0;                   // of the whole Mac
+  std::string name;         // MTLDevice.name
+  unsigned core_count = 0;  // GPU cores
+  unsigned gpu_family = 0;  // Apple's; without a Mac that is named, the newest, for kernels that ask for it
+  std::size_t memory = 0;   // of the whole Mac
   std::size_t recommended_working_set = 0;  // MTLDevice.recommendedMaxWorkingSetSize
   std::size_t max_buffer_length = 0;        // MTLDevice.maxBufferLength
   unsigned macos_major = 0;

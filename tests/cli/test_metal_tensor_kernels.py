@@ -26,7 +26,7 @@ def library() -> Path:
 def launch(call, library, tmp_path, request):
     """Launches a kernel and returns what is left in one of its buffers."""
 
-    def launch_kernel(name: str, groups: tuple[int, ...], group: tuple[int, ...], buffers: list, output: int):
+    def launch_kernel(name: str, groups: tuple[int, ...], group: tuple[int, ...], buffers: list, output: int, **also):
         words = ["metal", "run", library, name]
         words += ["--threads", ",".join(str(g * t) for g, t in zip(groups, group, strict=True))]
         words += ["--group", ",".join(map(str, group))]
@@ -40,7 +40,7 @@ def launch(call, library, tmp_path, request):
                 np.save(tmp_path / f"{i}.npy", buffer)
                 words += ["--arg", f"@{tmp_path / f'{i}.npy'}"]
         engine = {"ANYMPS_METAL_ENGINE": request.param} if request.param else {}
-        done = call(*words, "--out", f"{output}={tmp_path / 'out.npy'}", timeout=600, **engine)
+        done = call(*words, "--out", f"{output}={tmp_path / 'out.npy'}", timeout=600, **engine, **also)
         assert done.returncode == 0, done.stderr
         return np.load(tmp_path / "out.npy").astype(np.float64)
 
@@ -64,16 +64,18 @@ def test_update_of_lu(launch, name, tile):
     np.testing.assert_allclose(left.reshape(size, size), wanted, atol=1e-4)
 
 
+# Named after GPUs whose lanes hold other elements of a matrix.
+@pytest.mark.parametrize(("gpu", "mac"), [("a10", "m5-16gb"), ("a9", "m4-16gb")])
 @pytest.mark.parametrize("causal", [False, True])
-def test_attention(launch, causal):
+def test_attention(launch, causal, gpu, mac):
     heads, queries, keys, size = 2, 70, 100, 64
     q, k, v = (RANDOM.standard_normal((heads, n, size)).astype(np.float16) for n in (queries, keys, keys))
     params = struct.pack("<6i2f", 1, heads, size, queries, keys, 1, size**-0.5, 1)
     for length in (queries, keys, keys, queries):
         params += struct.pack("<3q", 0, length * size, size)
-    name = f"prefill_attention_mpp_a10_float16_bq64_bk32_bd64_wm4_wn1_hm0_dc{int(causal)}_maskfloat16"
+    name = f"prefill_attention_mpp_{gpu}_float16_bq64_bk32_bd64_wm4_wn1_hm0_dc{int(causal)}_maskfloat16"
     buffers = [q, k, v, np.zeros(q.shape, np.float16), params, bytes(32), np.zeros(1, np.float16)]
-    left = launch(name, (tiles(queries, 64), heads, 1), (32, 4, 1), buffers, 3)
+    left = launch(name, (tiles(queries, 64), heads, 1), (32, 4, 1), buffers, 3, ANYMPS_MAC=mac)
     scores = np.einsum("hqd,hkd->hqk", q.astype(np.float64), k.astype(np.float64)) * size**-0.5
     if causal:
         scores = np.where(np.tril(np.ones((queries, keys), bool)), scores, -np.inf)

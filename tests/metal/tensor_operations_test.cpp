@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <random>
@@ -238,19 +240,25 @@ INSTANTIATE_TEST_SUITE_P(
 
 // --- Elements that kernels place by themselves, as MLX's NAX kernels and PyTorch's attention do.
 
-// Each lane puts elements of a 16 by 16 matrix where it believes them to be: two rows of four neighbours.
+// Each lane puts elements of a 16 by 16 matrix where it believes them to be, by PyTorch's MppAttention.h: of two rows
+// four neighbours each on M5, and two pairs that lie eight columns apart on Macs before.
 const std::string kFragments = R"(
 struct Fragment {
   float e[8];
-  static short2 origin(ushort lane) {
-    const short quad = lane >> 2;
-    return short2(((quad & 2) | (lane & 1)) * 4, (quad & 4) | ((lane >> 1) & 3));
+  static int row(ushort lane, short i) { return (lane >> 2 & 4) + (lane >> 1 & 3) + i / 4 * 8; }
+  static int column(ushort lane, short i) {
+    if (kQuads) return ((lane >> 2 & 2) | (lane & 1)) * 4 + i % 4;
+    return (lane >> 3 & 1) * 4 + (lane & 1) * 2 + (i & 1) + (i >> 1 & 1) * 8;
   }
-  void load(device const float* from, int stride, ushort lane) {
-    for (short i = 0; i < 8; ++i) e[i] = from[(origin(lane).y + i / 4 * 8) * stride + origin(lane).x + i % 4];
+  void load(device const float* from, int2 strides, ushort lane) {
+    for (short i = 0; i < 8; ++i) e[i] = from[row(lane, i) * strides.y + column(lane, i) * strides.x];
   }
-  void store(device float* to, int stride, ushort lane) {
-    for (short i = 0; i < 8; ++i) to[(origin(lane).y + i / 4 * 8) * stride + origin(lane).x + i % 4] = e[i];
+  void store(device float* to, int2 strides, ushort lane) {
+    for (short i = 0; i < 8; ++i) to[row(lane, i) * strides.y + column(lane, i) * strides.x] = e[i];
+  }
+  // Of an operand that has two of them, side by side or one below the other.
+  static int slot(short part, short i, bool side_by_side) {
+    return kQuads || !side_by_side ? part * 8 + i : i / 4 * 8 + part * 4 + i % 4;
   }
 };
 )";
@@ -277,9 +285,17 @@ TEST_P(FragmentProducts, HaveTheLayoutThatKernelsCountOn) {
   };
   const std::size_t a_stride = p.transpose_left ? m : 16;
   const std::size_t b_stride = p.transpose_right ? 16 : n;
+  // On M5 lanes share out what is stored; before, the operand.
+  const bool quads = abi::fragment_order() == abi::FragmentOrder::kQuads;
+  const auto strides = [&](const std::string& name, std::size_t stride, bool transposed) {
+    const std::string text = std::to_string(stride);
+    return "const int2 " + name + (transposed && !quads ? "(" + text + ", 1);\n" : "(1, " + text + ");\n");
+  };
+  const auto truth = [](bool value) { return value ? "true" : "false"; };
   const std::string source =
-      kHeaders + kFragments + "constant int kSecond[] = {" + second(p.tall, a_stride, !p.transpose_left) + ", " +
-      second(!p.tall, b_stride, p.transpose_right) + ", " + second(true, n, p.tall) + "};\n" +
+      kHeaders + "constant bool kQuads = " + truth(quads) + ";\n" + kFragments + "constant int kSecond[] = {" +
+      second(p.tall, a_stride, !p.transpose_left) + ", " + second(!p.tall, b_stride, p.transpose_right) + ", " +
+      second(true, n, p.tall) + "};\n" +
       "kernel void k(device float* a, device float* b, device float* c) {\n"
       "const ushort lane = __metal_get_thread_index_in_simdgroup(ushort());\n"
       "constexpr auto d = matmul2d_descriptor(" +
@@ -289,26 +305,26 @@ TEST_P(FragmentProducts, HaveTheLayoutThatKernelsCountOn) {
   auto ca = op.get_left_input_cooperative_tensor<float, float, float>();
   auto cb = op.get_right_input_cooperative_tensor<float, float, float>();
   auto cc = op.get_destination_cooperative_tensor<decltype(ca), decltype(cb), float>();
-)" +
-      "const int a_stride = " + std::to_string(a_stride) + ", b_stride = " + std::to_string(b_stride) +
-      ", c_stride = " + std::to_string(n) + ";\n" + R"(
+)" + strides("a_strides", a_stride, p.transpose_left) +
+      strides("b_strides", b_stride, p.transpose_right) + strides("c_strides", n, false) +
+      "const bool wide = " + truth(!p.tall) + ";\n" + R"(
   Fragment f;
   for (short part = 0; part < 2; ++part) {
     if (part == 0 || kSecond[0] >= 0) {
-      f.load(a + (part ? kSecond[0] : 0), a_stride, lane);
+      f.load(a + (part ? kSecond[0] : 0), a_strides, lane);
       for (short i = 0; i < 8; ++i) ca[part * 8 + i] = f.e[i];
     }
     if (part == 0 || kSecond[1] >= 0) {
-      f.load(b + (part ? kSecond[1] : 0), b_stride, lane);
-      for (short i = 0; i < 8; ++i) cb[part * 8 + i] = f.e[i];
+      f.load(b + (part ? kSecond[1] : 0), b_strides, lane);
+      for (short i = 0; i < 8; ++i) cb[Fragment::slot(part, i, wide)] = f.e[i];
     }
-    f.load(c + (part ? kSecond[2] : 0), c_stride, lane);
-    for (short i = 0; i < 8; ++i) cc[part * 8 + i] = f.e[i];
+    f.load(c + (part ? kSecond[2] : 0), c_strides, lane);
+    for (short i = 0; i < 8; ++i) cc[Fragment::slot(part, i, wide)] = f.e[i];
   }
   op.run(ca, cb, cc);
   for (short part = 0; part < 2; ++part) {
-    for (short i = 0; i < 8; ++i) f.e[i] = cc[part * 8 + i];
-    f.store(c + (part ? kSecond[2] : 0), c_stride, lane);
+    for (short i = 0; i < 8; ++i) f.e[i] = cc[Fragment::slot(part, i, wide)];
+    f.store(c + (part ? kSecond[2] : 0), c_strides, lane);
   }
 }
 )";
@@ -463,21 +479,34 @@ TEST(TensorOperations, PartsAreAsLargeAsTheHeadersSay) {
   EXPECT_EQ(launch(source + "}\n", {std::vector<std::byte>(wanted.size() * 4)}, {1, 1, 1}, 1), bytes_of(wanted));
 }
 
+// The same as on a Mac before M5: the Mac is chosen once for a process.
+TEST(TensorOperations, OnAnOlderGpu) {
+  if (abi::fragment_order() == abi::FragmentOrder::kPairs) GTEST_SKIP() << "this is that Mac";
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  const std::string command = "ANYMPS_MAC=m4-16gb '" + self + "' --gtest_brief=1 --gtest_filter='*Tensor*'";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+}
+
 TEST(TensorOperations, EveryElementHasOneHolder) {
-  for (const abi::CooperativeLayout layout : {abi::CooperativeLayout{16, 16, 32}, abi::CooperativeLayout{50, 70, 128},
-                                              abi::CooperativeLayout{16, 48, 64}, abi::CooperativeLayout{3, 5, 1}}) {
-    std::vector<int> holders(std::size_t{layout.rows} * layout.columns);
-    const std::uint32_t lanes = layout.alone() ? 1 : 32;
-    for (std::uint32_t simdgroup = 0; simdgroup < layout.simdgroups(); ++simdgroup) {
-      for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-        for (std::uint32_t slot = 0; slot < layout.capacity(); ++slot) {
-          const auto at = layout.at(simdgroup, lane, slot);
-          if (at.row < layout.rows && at.column < layout.columns) ++holders[at.row * layout.columns + at.column];
+  using abi::FragmentOrder;
+  for (const FragmentOrder order : {FragmentOrder::kQuads, FragmentOrder::kPairs}) {
+    for (const abi::CooperativeLayout layout :
+         {abi::CooperativeLayout{16, 16, 32, false, order}, abi::CooperativeLayout{50, 70, 128, false, order},
+          abi::CooperativeLayout{50, 70, 32, true, order}, abi::CooperativeLayout{16, 48, 64, true, order},
+          abi::CooperativeLayout{3, 5, 1, true, order}}) {
+      std::vector<int> holders(std::size_t{layout.rows} * layout.columns);
+      const std::uint32_t lanes = layout.alone() ? 1 : 32;
+      for (std::uint32_t simdgroup = 0; simdgroup < layout.simdgroups(); ++simdgroup) {
+        for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+          for (std::uint32_t slot = 0; slot < layout.capacity(); ++slot) {
+            const auto at = layout.at(simdgroup, lane, slot);
+            if (at.row < layout.rows && at.column < layout.columns) ++holders[at.row * layout.columns + at.column];
+          }
         }
       }
+      EXPECT_TRUE(std::ranges::all_of(holders, [](int count) { return count == 1; }))
+          << layout.rows << " by " << layout.columns;
     }
-    EXPECT_TRUE(std::ranges::all_of(holders, [](int count) { return count == 1; }))
-        << layout.rows << " by " << layout.columns;
   }
 }
 

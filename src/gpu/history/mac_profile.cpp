@@ -55,6 +55,21 @@ std::optional<MacosVersion> MacosVersion::parse(std::string_view text) {
 
 std::string MacosVersion::text() const { return std::to_string(major) + "." + std::to_string(minor); }
 
+unsigned MacProfile::gpu_family() const {
+  // "Apple M3 Pro": the chips' letters say how much of it there is, the number says which it is.
+  switch (std::string_view(device).substr(std::string_view("Apple M").size()).front()) {
+    case '1':
+      return 7;
+    case '2':
+      return 8;
+    case '3':
+    case '4':
+      return 9;
+    default:
+      return 10;
+  }
+}
+
 std::span<const MacProfile> all_macs() { return kMacs; }
 std::span<const MacSource> mac_sources() { return kSources; }
 

@@ -47,6 +47,8 @@ struct MacProfile {
   Figure working_set_before_26;
   Figure working_set_from_26;
 
+  // Of Apple's GPUs, as its table of Metal's features counts them: M1 is of family 7, M2 8, M3 and M4 9, M5 10.
+  unsigned gpu_family() const;
   // MTLDevice.recommendedMaxWorkingSetSize in bytes, which depends on the system.
   const Figure& working_set(MacosVersion macos) const {
     return macos < MacosVersion{26, 0} ? working_set_before_26 : working_set_from_26;

@@ -115,13 +115,18 @@ using Block = std::array<std::array<Sum, kSide>, kSide>;  // rows of columns
 template <typename Sum>
 class Source {
  public:
-  Source(const Calls& calls, const TensorCall& call, Role role, const CooperativeLayout& layout, bool transposed)
-      : calls_(calls), call_(call), role_(role), layout_(layout), transposed_(transposed) {}
+  Source(const Calls& calls, const TensorCall& call, Role role, const CooperativeLayout& layout)
+      : calls_(calls),
+        call_(call),
+        role_(role),
+        layout_(layout),
+        in_memory_((call.*role).where == TensorOperand::Where::kMemory),
+        turns_(layout.transposed && (in_memory_ || !layout.turned())) {}
 
   // That begins there: (row, column) of the product's operand, whichever way it is stored.
   void read_block(std::int64_t row, std::int64_t column, Block<Sum>& block) const {
-    if (transposed_) std::swap(row, column);
-    if ((call_.*role_).where == TensorOperand::Where::kMemory) {
+    if (turns_) std::swap(row, column);
+    if (in_memory_) {
       from_memory(row, column, block);
     } else {
       from_lanes(row, column, block);
@@ -130,7 +135,7 @@ class Source {
 
  private:
   Sum& place(Block<Sum>& block, std::uint32_t row, std::uint32_t column) const {
-    return transposed_ ? block[column][row] : block[row][column];
+    return turns_ ? block[column][row] : block[row][column];
   }
 
   void from_memory(std::int64_t row, std::int64_t column, Block<Sum>& block) const {
@@ -164,14 +169,16 @@ class Source {
       }
       return;
     }
+    const std::uint32_t rows = layout_.turned() ? layout_.columns : layout_.rows;
+    const std::uint32_t columns = layout_.turned() ? layout_.rows : layout_.columns;
     const std::uint32_t fragment = first_row / kSide * layout_.fragment_columns() + first_column / kSide;
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       const TensorCall* call = calls_.of(lane);
       if (call == nullptr) continue;
       for (std::uint32_t slot = 0; slot < CooperativeLayout::kSlots; ++slot) {
-        const auto at = CooperativeLayout::in_fragment(lane, slot);
-        if (first_row + at.row >= layout_.rows || first_column + at.column >= layout_.columns) continue;
-        place(block, at.row, at.column) = value(*call, fragment * CooperativeLayout::kSlots + slot);
+        const auto at = layout_.in_fragment(lane, slot);
+        if (first_row + at.row >= rows || first_column + at.column >= columns) continue;
+        place(block, at.row, at.column) = value(*call, layout_.slot_of(fragment, slot));
       }
     }
   }
@@ -180,7 +187,8 @@ class Source {
   const TensorCall& call_;
   const Role role_;
   const CooperativeLayout layout_;
-  const bool transposed_;
+  const bool in_memory_;
+  const bool turns_;  // what is read, to have the product's operand
 };
 
 // Where sums go: a block of the destination that this simdgroup, or thread, has.
@@ -221,8 +229,8 @@ class Destination {
       const TensorCall* call = calls_.of(lane);
       if (call == nullptr) continue;
       for (std::uint32_t slot = 0; slot < CooperativeLayout::kSlots; ++slot) {
-        const auto at = CooperativeLayout::in_fragment(lane, slot);
-        body(element(*call, index * CooperativeLayout::kSlots + slot), at.row, at.column);
+        const auto at = layout_.in_fragment(lane, slot);
+        body(element(*call, layout_.slot_of(index, slot)), at.row, at.column);
       }
     }
   }
@@ -316,10 +324,11 @@ void matmul2d(const Calls& calls, const TensorCall& call) {
   const std::uint32_t n = size(d.n);
   const std::uint32_t k = size(d.k);
   const auto stored = [&](std::uint32_t rows, std::uint32_t columns, bool transposed) {
-    return transposed ? CooperativeLayout{columns, rows, call.threads} : CooperativeLayout{rows, columns, call.threads};
+    if (transposed) std::swap(rows, columns);
+    return CooperativeLayout{rows, columns, call.threads, transposed};
   };
-  const Source<Sum> left(calls, call, &TensorCall::left, stored(m, k, d.transpose_left), d.transpose_left);
-  const Source<Sum> right(calls, call, &TensorCall::right, stored(k, n, d.transpose_right), d.transpose_right);
+  const Source<Sum> left(calls, call, &TensorCall::left, stored(m, k, d.transpose_left));
+  const Source<Sum> right(calls, call, &TensorCall::right, stored(k, n, d.transpose_right));
   const CooperativeLayout layout{m, n, call.threads};
   const Destination<Sum> destination(calls, call, layout);
   each_block(call, layout, [&](std::uint32_t row, std::uint32_t column, std::uint32_t index) {

@@ -10,10 +10,12 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <memory>
+#include <string_view>
 
 #include "gpu/cache/compile_cache.h"
 #include "gpu/support/code_version.h"
 #include "metal/abi/binding_slots.h"
+#include "metal/abi/tensor_layout.h"
 #include "metal/air/module.h"
 #include "metal/pipeline/kernel_error.h"
 #include "metal/support/host_target.h"
@@ -123,6 +125,13 @@ std::string options_text(const lower::LoweringOptions& options) {
   return text;
 }
 
+// Names of functions stand in bitcode as they are.
+bool calls_tensor_operations(std::span<const std::byte> bitcode) {
+  constexpr std::string_view kPrefix = "__tensorops_impl";
+  const std::string_view text(reinterpret_cast<const char*>(bitcode.data()), bitcode.size());
+  return text.find(kPrefix) != std::string_view::npos;
+}
+
 }  // namespace
 
 lower::Lowered lower_module(llvm::Module& module, const std::string& name, const lower::LoweringOptions& options,
@@ -162,7 +171,9 @@ runtime::CompiledKernel compile_kernel(std::span<const std::byte> bitcode, const
 
 runtime::CompiledKernel cached_kernel(std::span<const std::byte> bitcode, const std::string& name,
                                       const lower::LoweringOptions& options) {
-  const std::string how = name + "\n" + options_text(options);
+  std::string how = name + "\n" + options_text(options);
+  // Other kernels are the same for all Macs.
+  if (abi::fragment_order() != abi::FragmentOrder::kQuads && calls_tensor_operations(bitcode)) how += " pairs";
   // Of this library: what lowering makes changes with it.
   static const std::string version = gpu::support::version_of_code(reinterpret_cast<const void*>(&cached_kernel));
   const gpu::cache::CacheKey key(

@@ -191,7 +191,8 @@ LayoutOf matrix_layout(From from, const Operand& threads) {
       rows = value(kK);
       transposed = value(kTransposeRight) != 0;
     }
-    return transposed ? CooperativeLayout{columns, rows, scope} : CooperativeLayout{rows, columns, scope};
+    if (transposed) std::swap(rows, columns);
+    return CooperativeLayout{rows, columns, scope, transposed};
   };
 }
 
@@ -408,7 +409,7 @@ void multiply(const Lanes& lanes, const Operand& descriptor, const std::array<Op
   const auto scope = static_cast<std::uint32_t>(lanes.bits(threads, first));
   const auto stored = [&](std::int32_t rows, std::int32_t columns, bool transposed) {
     if (transposed) std::swap(rows, columns);
-    return CooperativeLayout{static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(columns), scope};
+    return CooperativeLayout{static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(columns), scope, transposed};
   };
   const CooperativeLayout left_layout = stored(d.m, d.k, d.transpose_left);
   const CooperativeLayout right_layout = stored(d.k, d.n, d.transpose_right);

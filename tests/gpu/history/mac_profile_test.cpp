@@ -89,6 +89,14 @@ TEST(MacProfile, AMistypedNameIsRefusedWithTheNearest) {
   EXPECT_EQ(refusal.find('\n'), std::string::npos);
 }
 
+TEST(MacProfile, FamiliesFollowTheGenerations) {
+  EXPECT_EQ(find_mac("m1-8gb")->gpu_family(), 7U);
+  EXPECT_EQ(find_mac("m2-8gb")->gpu_family(), 8U);
+  EXPECT_EQ(find_mac("m3-8gb")->gpu_family(), 9U);
+  EXPECT_EQ(find_mac("m4-16gb")->gpu_family(), 9U);
+  EXPECT_EQ(find_mac("m5-16gb")->gpu_family(), 10U);
+}
+
 TEST(MacProfile, NamesAreFoundInAnyCase) { EXPECT_TRUE(find_mac("M2-8GB")); }
 
 TEST(MacProfile, IntelMacsAreRefusedForWhatTheyAre) {

@@ -134,11 +134,12 @@ std::optional<RunName> run_called(llvm::StringRef name) {
   return run;
 }
 
-// The rows and columns of a matrix, as it is stored, and how many threads share it.
+// The rows and columns of a matrix, as it is stored, how many threads share it, and whether it is stored transposed.
 struct Shape {
   llvm::Value* rows;
   llvm::Value* columns;
   llvm::Value* threads;
+  llvm::Value* transposed = nullptr;  // never
 };
 
 // abi::CooperativeLayout, written as code.
@@ -147,8 +148,10 @@ class LayoutWriter {
   LayoutWriter(llvm::IRBuilder<>& builder, const Shape& shape) : b_(builder), shape_(shape) {
     alone_ = b_.CreateICmpULT(shape.threads, number(abi::kLanes));
     simdgroups_ = b_.CreateSelect(alone_, number(1), b_.CreateUDiv(shape.threads, number(abi::kLanes)));
-    fragment_columns_ = fragments_of(shape.columns);
-    llvm::Value* fragments = b_.CreateMul(fragments_of(shape.rows), fragment_columns_);
+    turned_ = quads_ || shape.transposed == nullptr ? b_.getFalse() : b_.CreateAnd(shape.transposed, b_.CreateNot(alone_));
+    fragment_columns_ = fragments_of(b_.CreateSelect(turned_, shape.rows, shape.columns));
+    llvm::Value* fragments =
+        b_.CreateMul(fragments_of(b_.CreateSelect(turned_, shape.columns, shape.rows)), fragment_columns_);
     own_fragments_ = b_.CreateUDiv(b_.CreateAdd(fragments, b_.CreateSub(simdgroups_, number(1))), simdgroups_);
   }
 
@@ -166,20 +169,35 @@ class LayoutWriter {
     llvm::Value* lane = place(kIndexInSimdgroup);
     llvm::Value* simdgroup = b_.CreateURem(place(kSimdgroupIndex), simdgroups_);
     llvm::Value* fragment = b_.CreateAdd(b_.CreateMul(simdgroup, own_fragments_), shifted(slot, 3));
-    llvm::Value* column = b_.CreateMul(b_.CreateOr(bits(shifted(lane, 2), 2), bits(lane, 1)), number(4));
+    llvm::Value* fragment_column = b_.CreateURem(fragment, fragment_columns_);
+    // Rows of fragments have two halves of eight rows.
+    llvm::Value* half = b_.CreateAdd(b_.CreateMul(b_.CreateUDiv(fragment, fragment_columns_), number(2)),
+                                     bits(shifted(slot, 2), 1));
+    llvm::Value* column = b_.CreateOr(bits(shifted(lane, 2), 2), bits(lane, 1));
+    if (quads_) {
+      column = b_.CreateAdd(b_.CreateMul(column, number(4)), bits(slot, 3));
+    } else {
+      column = b_.CreateAdd(b_.CreateMul(column, number(2)), bits(slot, 1));
+      column = b_.CreateAdd(column, b_.CreateMul(bits(shifted(slot, 1), 1), number(Layout::kFragment / 2)));
+      llvm::Value* run = shifted(slot, 2);
+      llvm::Value* in_turn = b_.CreateICmpEQ(simdgroups_, number(1));
+      fragment_column = b_.CreateSelect(in_turn, b_.CreateURem(run, fragment_columns_), fragment_column);
+      half = b_.CreateSelect(in_turn, b_.CreateUDiv(run, fragment_columns_), half);
+    }
+    column = b_.CreateAdd(column, b_.CreateMul(fragment_column, number(Layout::kFragment)));
     llvm::Value* row = b_.CreateOr(bits(shifted(lane, 2), 4), bits(shifted(lane, 1), 3));
-    column = b_.CreateAdd(column, bits(slot, 3));
-    row = b_.CreateAdd(row, b_.CreateMul(bits(shifted(slot, 2), 1), number(Layout::kFragment / 2)));
-    column = b_.CreateAdd(column, b_.CreateMul(b_.CreateURem(fragment, fragment_columns_), number(Layout::kFragment)));
-    row = b_.CreateAdd(row, b_.CreateMul(b_.CreateUDiv(fragment, fragment_columns_), number(Layout::kFragment)));
-    return {.column = b_.CreateSelect(alone_, b_.CreateURem(slot, shape_.columns), column),
-            .row = b_.CreateSelect(alone_, b_.CreateUDiv(slot, shape_.columns), row)};
+    row = b_.CreateAdd(row, b_.CreateMul(half, number(Layout::kFragment / 2)));
+    const auto chosen = [&](llvm::Value* own, llvm::Value* other, llvm::Value* of_one) {
+      return b_.CreateSelect(alone_, of_one, b_.CreateSelect(turned_, other, own));
+    };
+    return {.column = chosen(column, row, b_.CreateURem(slot, shape_.columns)),
+            .row = chosen(row, column, b_.CreateUDiv(slot, shape_.columns))};
   }
   llvm::Value* simdgroup() { return b_.CreateURem(place(kSimdgroupIndex), simdgroups_); }
 
  private:
   using Layout = abi::CooperativeLayout;
-  static_assert(Layout::kSlots == 8);
+  static_assert(Layout::kSlots == 8 && Layout::kRun == 4);
 
   llvm::Value* number(std::uint32_t value) { return b_.getInt32(value); }
   llvm::Value* shifted(llvm::Value* value, unsigned by) { return b_.CreateLShr(value, by); }
@@ -203,7 +221,9 @@ class LayoutWriter {
 
   llvm::IRBuilder<>& b_;
   const Shape shape_;
+  const bool quads_ = abi::fragment_order() == abi::FragmentOrder::kQuads;
   llvm::Value* alone_;
+  llvm::Value* turned_;
   llvm::Value* simdgroups_;
   llvm::Value* fragment_columns_;
   llvm::Value* own_fragments_;  // of this simdgroup
@@ -306,7 +326,9 @@ class OperationWriter {
                                a_[kM]),
             .columns = of_operand(chosen(a_[kTransposeLeft], a_[kM], a_[kK]),
                                   chosen(a_[kTransposeRight], a_[kK], a_[kN]), a_[kN]),
-            .threads = threads};
+            .threads = threads,
+            .transposed = b_.CreateIsNotNull(of_operand(a_[kTransposeLeft], a_[kTransposeRight],
+                                                        llvm::ConstantInt::getNullValue(a_[kTransposeLeft]->getType())))};
   }
   // The type of its elements, of three from parameter `first` on.
   llvm::Value* code(unsigned first) {
