@@ -29,6 +29,9 @@ FALLBACKS = {
     "upsample_nearest3d.vec": (2, 8),
 }
 
+# What torch/backends/mps/__init__.py had in Python, until the release that has a kernel.
+IN_PYTHON = {"native_group_norm": (2, 13), "native_group_norm_backward": (2, 13)}
+
 READ = """
 import json, pathlib, sys
 root = pathlib.Path(sys.argv[1])
@@ -79,7 +82,8 @@ def route(name: str, release: str, facts: dict) -> str:
         return "m"
     if name in FALLBACKS and (FALLBACKS[name] is None or version_of(release) < FALLBACKS[name]):
         return "f"
-    return "c" if name in facts["composite"] else "-"
+    in_python = name in IN_PYTHON and version_of(release) < IN_PYTHON[name]
+    return "c" if in_python or name in facts["composite"] else "-"
 
 
 def listing(releases: dict[str, dict]) -> str:

@@ -11,7 +11,7 @@ import sys
 import torch
 import typing_extensions
 
-from anymps import _capture, _convolution, _environment, _includes, _platform, _profiler, _streams
+from anymps import _capture, _convolution, _environment, _group_norm, _includes, _platform, _profiler, _streams
 
 
 def _load_library():
@@ -83,6 +83,7 @@ def attach() -> None:
     torch.backends.mps.is_available.cache_clear()
     _capture.attach()
     _convolution.attach()
+    _group_norm.attach()
     _includes.attach()
     _environment.attach(module)
     _profiler.attach()

@@ -25,6 +25,20 @@ for step in range(30):
 print(loss.device, loss.item() < 0.1)
 """
 
+# Releases before 2.13 have it in Python.
+GROUP_NORM = """
+import torch
+torch.manual_seed(0)
+norm, x = torch.nn.GroupNorm(2, 4), torch.randn(3, 4, 5)
+on_mps = torch.nn.GroupNorm(2, 4, device="mps")
+there, here = x.to("mps").requires_grad_(), x.requires_grad_()
+on_mps(there).square().sum().backward()
+norm(here).square().sum().backward()
+torch.testing.assert_close(there.grad.cpu(), here.grad)
+torch.testing.assert_close(on_mps.weight.grad.cpu(), norm.weight.grad)
+print(on_mps(torch.ones(0, 4, 5, device="mps")).shape)
+"""
+
 SHADER = """
 import torch
 library = torch.mps.compile_shader('''
@@ -81,6 +95,10 @@ def test_import_torch_is_enough(installed):
 
 def test_a_training_step(installed):
     assert installed.python(TRAIN) == "mps:0 True"
+
+
+def test_group_normalisation(installed):
+    assert installed.python(GROUP_NORM) == "torch.Size([0, 4, 5])"
 
 
 def test_a_shader(installed):
