@@ -292,22 +292,21 @@ TEST_P(FragmentProducts, HaveTheLayoutThatKernelsCountOn) {
     return "const int2 " + name + (transposed && !quads ? "(" + text + ", 1);\n" : "(1, " + text + ");\n");
   };
   const auto truth = [](bool value) { return value ? "true" : "false"; };
-  const std::string source =
-      kHeaders + "constant bool kQuads = " + truth(quads) + ";\n" + kFragments + "constant int kSecond[] = {" +
-      second(p.tall, a_stride, !p.transpose_left) + ", " + second(!p.tall, b_stride, p.transpose_right) + ", " +
-      second(true, n, p.tall) + "};\n" +
-      "kernel void k(device float* a, device float* b, device float* c) {\n"
-      "const ushort lane = __metal_get_thread_index_in_simdgroup(ushort());\n"
-      "constexpr auto d = matmul2d_descriptor(" +
-      std::to_string(m) + ", " + std::to_string(n) + ", 16, " + truths +
-      ", true, matmul2d_descriptor::mode::multiply_accumulate);\n" + R"(
+  const std::string source = kHeaders + "constant bool kQuads = " + truth(quads) + ";\n" + kFragments +
+                             "constant int kSecond[] = {" + second(p.tall, a_stride, !p.transpose_left) + ", " +
+                             second(!p.tall, b_stride, p.transpose_right) + ", " + second(true, n, p.tall) + "};\n" +
+                             "kernel void k(device float* a, device float* b, device float* c) {\n"
+                             "const ushort lane = __metal_get_thread_index_in_simdgroup(ushort());\n"
+                             "constexpr auto d = matmul2d_descriptor(" +
+                             std::to_string(m) + ", " + std::to_string(n) + ", 16, " + truths +
+                             ", true, matmul2d_descriptor::mode::multiply_accumulate);\n" + R"(
   matmul2d<d, execution_simdgroup> op;
   auto ca = op.get_left_input_cooperative_tensor<float, float, float>();
   auto cb = op.get_right_input_cooperative_tensor<float, float, float>();
   auto cc = op.get_destination_cooperative_tensor<decltype(ca), decltype(cb), float>();
 )" + strides("a_strides", a_stride, p.transpose_left) +
-      strides("b_strides", b_stride, p.transpose_right) + strides("c_strides", n, false) +
-      "const bool wide = " + truth(!p.tall) + ";\n" + R"(
+                             strides("b_strides", b_stride, p.transpose_right) + strides("c_strides", n, false) +
+                             "const bool wide = " + truth(!p.tall) + ";\n" + R"(
   Fragment f;
   for (short part = 0; part < 2; ++part) {
     if (part == 0 || kSecond[0] >= 0) {
@@ -363,6 +362,35 @@ kernel void k(device float* a, device float* c) {
   }
   expect_values(launch(source, {stored.bytes(kFloat), std::vector<std::byte>(48 * 32 * 4)}, {1, 1, 1}, 32), kFloat,
                 wanted);
+}
+
+// A product that ends before the matrix leaves elements that mean nothing, unless it is added to one that had them.
+TEST(TensorOperations, ElementsThatMeanSomething) {
+  for (const std::string mode : {"multiply", "multiply_accumulate"}) {
+    const std::string source = kHeaders + R"(
+kernel void k(device float* a, device float* b, device int* c) {
+  constexpr auto d = matmul2d_descriptor(16, 16, static_cast<int>(dynamic_extent), false, false, false,
+                                         matmul2d_descriptor::mode::)" +
+                               mode + R"();
+  matmul2d<d, execution_simdgroup> op;
+  auto ta = tensor(a, Extents(4, 16));
+  auto wide = tensor(b, Extents(16, 4));
+  auto narrow = tensor(b, Extents(5, 4));
+  auto ct = op.get_destination_cooperative_tensor<decltype(ta), decltype(wide), float>();
+  op.run(ta, wide, ct);
+  op.run(ta, narrow, ct);
+  for (uint16_t i = 0; i < ct.get_capacity(); ++i) {
+    auto at = ct.get_multidimensional_index(i);
+    c[at[1] * 16 + at[0]] = ct.is_valid_element(i);
+  }
+}
+)";
+    std::vector<std::int32_t> wanted(16 * 16);
+    for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = mode == "multiply" ? i % 16 < 5 : 1;
+    const Buffers buffers{std::vector<std::byte>(16 * 4 * 4), std::vector<std::byte>(16 * 4 * 4),
+                          std::vector<std::byte>(16 * 16 * 4)};
+    EXPECT_EQ(launch(source, buffers, {1, 1, 1}, 32), bytes_of(wanted)) << mode;
+  }
 }
 
 TEST(TensorOperations, TileOfThreadgroupMemory) {

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -55,6 +56,10 @@ bool types_differ(c10::ArrayRef<c10::IValue> arguments) {
 bool sizes_are_no_multiples_of_32(c10::ArrayRef<c10::IValue> arguments) {
   const at::Tensor& weight = arguments[1].toTensor();
   return weight.dim() == 2 && (weight.size(0) % 32 != 0 || weight.size(1) % 32 != 0);
+}
+
+bool is_larger_than_int_max(c10::ArrayRef<c10::IValue> arguments) {
+  return arguments[0].toTensor().numel() > std::numeric_limits<std::int32_t>::max();
 }
 
 bool pivot_is_false(c10::ArrayRef<c10::IValue> arguments) { return !arguments[1].toBool(); }

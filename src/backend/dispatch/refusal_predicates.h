@@ -21,6 +21,9 @@ Predicate pivot_is_false;
 // linalg_solve_triangular
 Predicate right_side_alone_is_complex;
 
+// random_, uniform_, normal_, bernoulli_, ...
+Predicate is_larger_than_int_max;
+
 // linalg_matrix_exp
 Predicate is_below_macos_15;
 

@@ -51,13 +51,15 @@ constexpr unsigned bytes_of_tensor_type(std::uint64_t number) {
 // What the functions of tensor operations are told of where a tensor is described: in the thread's memory.
 constexpr std::uint32_t kInlineTensor = 2;
 
-// How the lanes of a simdgroup share out a matrix. Apple does not say it; kernels of MLX and PyTorch that place elements
-// by themselves do, for the family of the GPU (PyTorch's MppAttention.h).
+// How the lanes of a simdgroup share out a matrix. Apple does not say it; kernels of MLX and PyTorch that place
+// elements by themselves do, for the family of the GPU (PyTorch's MppAttention.h).
 enum class FragmentOrder : std::uint8_t {
-  // From family 10 on (M5): a lane holds four neighbours of a row, fragments lie one behind the other, and what is shared
+  // From family 10 on (M5): a lane holds four neighbours of a row, fragments lie one behind the other, and what is
+  // shared
   // out of an operand is what is stored.
   kQuads,
-  // Before: two neighbours and the two eight columns on; the upper halves of all fragments of a row come before the lower
+  // Before: two neighbours and the two eight columns on; the upper halves of all fragments of a row come before the
+  // lower
   // ones; of an operand that is stored transposed, the matrix that it stands for is shared out.
   kPairs,
 };

@@ -245,16 +245,19 @@ class Destination {
          [&](std::byte* to, std::uint32_t r, std::uint32_t c) { write(call_.destination.element, sums[r][c], to); });
   }
 
-  void set_valid(std::int64_t columns, std::int64_t rows) const {
+  // What is added to is as valid as it was, at least: PyTorch's conv1d adds products that end before one another.
+  void set_valid(std::int64_t columns, std::int64_t rows, bool accumulates) const {
     if (call_.destination.where == TensorOperand::Where::kMemory) return;
     const auto within = [](std::int64_t extent, std::uint32_t most) {
       return static_cast<std::int32_t>(std::clamp<std::int64_t>(extent, 0, most));
     };
-    const CooperativeTensorHeader header{
-        .valid_columns = within(columns, layout_.columns), .valid_rows = within(rows, layout_.rows), .unused = {}};
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       const TensorCall* call = calls_.of(lane);
       if (call == nullptr || (layout_.alone() && call != &call_)) continue;
+      auto header = bits_at<CooperativeTensorHeader>(call->destination.data);
+      if (!accumulates) header.valid_columns = header.valid_rows = 0;
+      header.valid_columns = std::max(header.valid_columns, within(columns, layout_.columns));
+      header.valid_rows = std::max(header.valid_rows, within(rows, layout_.rows));
       put(header, call->destination.data);
     }
   }
@@ -344,7 +347,7 @@ void matmul2d(const Calls& calls, const TensorCall& call) {
     destination.write_block(row, column, index, sums);
   });
   destination.set_valid(extent(call.right, d.transpose_right ? 1 : 0, d.n),
-                        extent(call.left, d.transpose_left ? 0 : 1, d.m));
+                        extent(call.left, d.transpose_left ? 0 : 1, d.m), d.mode == kMultiplyAccumulate);
 }
 
 // Activations (channels, width, height, batch) and weights (outputs, channels, width, height).
@@ -371,7 +374,7 @@ class Convolution {
       }
       destination_.write_block(row, column, index, sums);
     });
-    destination_.set_valid(weights_.extent(0), layout_.rows);
+    destination_.set_valid(weights_.extent(0), layout_.rows, d_.mode == kMultiplyAccumulate);
   }
 
  private:

@@ -386,16 +386,18 @@ void fill_destination(const Lanes& lanes, const OperandType& destination, const 
   });
   for (const Write& write : writes) put_value(destination.element, write.to, write.value);
 }
+// What is added to is as valid as it was, at least.
 void set_valid(const Lanes& lanes, const OperandType& destination, const CooperativeLayout& layout,
-               std::int64_t columns, std::int64_t rows) {
+               std::int64_t columns, std::int64_t rows, bool accumulates) {
   if (destination.in_memory) return;
   const auto within = [](std::int64_t extent, std::int64_t most) {
     return static_cast<std::int32_t>(std::min(std::max<std::int64_t>(extent, 0), most));
   };
   lanes.each([&](unsigned lane) {
     CooperativeTensorHeader& header = tensor_header(lanes.pointer(destination.given, lane));
-    header.valid_columns = within(columns, layout.columns);
-    header.valid_rows = within(rows, layout.rows);
+    if (!accumulates) header.valid_columns = header.valid_rows = 0;
+    header.valid_columns = std::max(header.valid_columns, within(columns, layout.columns));
+    header.valid_rows = std::max(header.valid_rows, within(rows, layout.rows));
   });
 }
 
@@ -431,7 +433,7 @@ void multiply(const Lanes& lanes, const Operand& descriptor, const std::array<Op
                      return sum;
                    });
   set_valid(lanes, operands[2], layout, d.transpose_right ? right.rows() : right.columns(),
-            d.transpose_left ? left.columns() : left.rows());
+            d.transpose_left ? left.columns() : left.rows(), d.mode == abi::kMultiplyAccumulate);
 }
 
 // A tensor of four dimensions in memory, of which what lies outside is zero.
@@ -477,7 +479,8 @@ void convolve(const Lanes& lanes, const Operand& descriptor, const std::array<Op
         }
         return sum;
       });
-  set_valid(lanes, operands[2], layout, numbers_of(lanes.pointer(operands[1].given, first))[0], layout.rows);
+  set_valid(lanes, operands[2], layout, numbers_of(lanes.pointer(operands[1].given, first))[0], layout.rows,
+            d.mode == abi::kMultiplyAccumulate);
 }
 
 // "cooperative_dv_f16_dv_f16_f32", after the descriptor.

@@ -154,7 +154,7 @@ def second_pass(kernel, match):
 
 
 @checks(
-    r"prefill_attention_(?P<type>\w+?)_bq(?P<bq>\d+)_bk(?P<bk>\d+)_bd(?P<bd>\d+)_wm(?P<wm>\d+)_wn(?P<wn>\d+)"
+    r"prefill_attention_(?P<tensors>mpp_a(?:9|10)_)?(?P<type>\w+?)_bq(?P<bq>\d+)_bk(?P<bk>\d+)_bd(?P<bd>\d+)_wm(?P<wm>\d+)_wn(?P<wn>\d+)"
     r"_hm(?P<masked>[01])_dc(?P<causal>[01])_mask(?P<mask>\w+)"
 )
 def prefill(kernel, match):
@@ -192,4 +192,6 @@ def prefill(kernel, match):
             # The kernel scales the queries by scale / ln 2 in their own type, and takes powers of two.
             step = (torch.tensor(factor) * torch.tensor(1.44269504089)).to(dtype)
             expected = weighted(scores(q * step, k, math.log(2), added), v, heads)
-        yield Check(f"{queries} queries, {keys} keys", out, expected.to(dtype), rtol=2 * rounding(dtype), atol=2e-6)
+        # By tensor operations the weights are of the type, too.
+        atol = rounding(dtype) if match["tensors"] else 2e-6
+        yield Check(f"{queries} queries, {keys} keys", out, expected.to(dtype), rtol=2 * rounding(dtype), atol=atol)

@@ -50,7 +50,7 @@ def scaled(kernel, match, rows: int, inner: int, columns: int, **how):
             yield Check(f"{flags}", got, expected.to(dtype), rtol=2 * rounding(dtype), atol=terms)
 
 
-@checks(rf"scaled_mm_{TYPE}", since="2.15")
+@checks(rf"scaled_mm_(?:mpp_)?{TYPE}", since="2.15")
 def scaled_mm(kernel, match):
     for rows, inner, columns in ((45, 80, 70), (1, 16, 16)):
         grid = (ceil_div(columns, TILE), ceil_div(rows, TILE), 1)

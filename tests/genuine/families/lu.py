@@ -325,7 +325,7 @@ def householder_block(kernel, match):
     yield Check("W", product.to(dtype), reflections.to(dtype), rtol=1e-4, atol=1e-5)
 
 
-@checks(r"triangular_solve_small(?P<general>_general)?_(?P<size>\d+)", since="2.15")
+@checks(r"triangular_solve_small(?:_mpp)?(?P<general>_general)?_(?P<size>\d+)", since="2.15")
 def small_solve(kernel, match):
     # Without "general" it is for whole eights of columns.
     n, k = int(match["size"]), 21 if match["general"] else 24

@@ -148,7 +148,8 @@ class LayoutWriter {
   LayoutWriter(llvm::IRBuilder<>& builder, const Shape& shape) : b_(builder), shape_(shape) {
     alone_ = b_.CreateICmpULT(shape.threads, number(abi::kLanes));
     simdgroups_ = b_.CreateSelect(alone_, number(1), b_.CreateUDiv(shape.threads, number(abi::kLanes)));
-    turned_ = quads_ || shape.transposed == nullptr ? b_.getFalse() : b_.CreateAnd(shape.transposed, b_.CreateNot(alone_));
+    turned_ =
+        quads_ || shape.transposed == nullptr ? b_.getFalse() : b_.CreateAnd(shape.transposed, b_.CreateNot(alone_));
     fragment_columns_ = fragments_of(b_.CreateSelect(turned_, shape.rows, shape.columns));
     llvm::Value* fragments =
         b_.CreateMul(fragments_of(b_.CreateSelect(turned_, shape.columns, shape.rows)), fragment_columns_);
@@ -171,8 +172,8 @@ class LayoutWriter {
     llvm::Value* fragment = b_.CreateAdd(b_.CreateMul(simdgroup, own_fragments_), shifted(slot, 3));
     llvm::Value* fragment_column = b_.CreateURem(fragment, fragment_columns_);
     // Rows of fragments have two halves of eight rows.
-    llvm::Value* half = b_.CreateAdd(b_.CreateMul(b_.CreateUDiv(fragment, fragment_columns_), number(2)),
-                                     bits(shifted(slot, 2), 1));
+    llvm::Value* half =
+        b_.CreateAdd(b_.CreateMul(b_.CreateUDiv(fragment, fragment_columns_), number(2)), bits(shifted(slot, 2), 1));
     llvm::Value* column = b_.CreateOr(bits(shifted(lane, 2), 2), bits(lane, 1));
     if (quads_) {
       column = b_.CreateAdd(b_.CreateMul(column, number(4)), bits(slot, 3));
@@ -322,13 +323,14 @@ class OperationWriter {
       llvm::Value* input = b_.CreateSelect(b_.CreateIsNull(a_[kOperand]), left, right);
       return b_.CreateSelect(b_.CreateICmpEQ(a_[kOperand], number(2)), destination, input);
     };
-    return {.rows = of_operand(chosen(a_[kTransposeLeft], a_[kK], a_[kM]), chosen(a_[kTransposeRight], a_[kN], a_[kK]),
-                               a_[kM]),
-            .columns = of_operand(chosen(a_[kTransposeLeft], a_[kM], a_[kK]),
-                                  chosen(a_[kTransposeRight], a_[kK], a_[kN]), a_[kN]),
-            .threads = threads,
-            .transposed = b_.CreateIsNotNull(of_operand(a_[kTransposeLeft], a_[kTransposeRight],
-                                                        llvm::ConstantInt::getNullValue(a_[kTransposeLeft]->getType())))};
+    return {
+        .rows =
+            of_operand(chosen(a_[kTransposeLeft], a_[kK], a_[kM]), chosen(a_[kTransposeRight], a_[kN], a_[kK]), a_[kM]),
+        .columns =
+            of_operand(chosen(a_[kTransposeLeft], a_[kM], a_[kK]), chosen(a_[kTransposeRight], a_[kK], a_[kN]), a_[kN]),
+        .threads = threads,
+        .transposed = b_.CreateIsNotNull(of_operand(a_[kTransposeLeft], a_[kTransposeRight],
+                                                    llvm::ConstantInt::getNullValue(a_[kTransposeLeft]->getType())))};
   }
   // The type of its elements, of three from parameter `first` on.
   llvm::Value* code(unsigned first) {
