@@ -227,11 +227,13 @@ test-full: test build/registry/.ready ## the above, every genuine kernel, PyTorc
 	  --jobs $(JOBS) --against tests/genuine/outcomes-2.13.tsv --sameness tests/genuine/from-source-2.13.tsv; fi
 	$(VENV)/bin/python tests/genuine/validate.py $(GENUINE)/torch-2.13.0-0.metallib --each 10
 	for release in 2.14 2.15; do \
-	  $(VENV)/bin/python tests/genuine/verify_all.py $(GENUINE)/$$release --form 0 \
+	  $(VENV)/bin/python tests/genuine/verify_all.py $(GENUINE)/$$release \
 	    --table tests/genuine/verified-$$release.tsv || exit 1; \
 	  $(VENV)/bin/python tests/genuine/run.py $(GENUINE)/$$release/torch-$$release.*-0.metallib --jobs $(JOBS) \
 	    --known $(GENUINE)/torch-2.13.0-0.metallib $$([ $$release = 2.15 ] && ls $(GENUINE)/2.14/torch-2.14.*-0.metallib) \
-	    --table tests/genuine/outcomes-$$release.tsv || exit 1; done
+	    --table tests/genuine/outcomes-$$release.tsv || exit 1; \
+	  $(VENV)/bin/python tests/genuine/run.py $(GENUINE)/$$release/torch-$$release.*-1.metallib --jobs $(JOBS) \
+	    --only '.*_mpp_.*|applySYRKTrailing.*|gemmLU_.*' --table tests/genuine/tensor-operations-$$release.tsv || exit 1; done
 	$(VENV)/bin/python tests/genuine/document.py > docs/genuine.md
 	ANYMPS_TEST_MPS=$(TEST_MPS) ANYMPS_TEST_PROFILER=$(TEST_PROFILER) ANYMPS_TEST_INDUCTOR=$(TEST_INDUCTOR) \
 	  $(VENV)/bin/python -m pytest tests/conformance

@@ -73,6 +73,47 @@ def test_training_is_equal_to_the_bit_and_to_the_byte(both, model, optimizer):
     both(TRAINING.format(model=MODELS[model], optimizer=optimizer))
 
 
+RANDOM_NUMBERS = """
+import hashlib, torch
+torch.manual_seed(0)
+bits = hashlib.sha256()
+ones, x = torch.ones(600, 600, device="mps"), torch.ones(1000, device="mps")
+order = torch.zeros(100, dtype=torch.int64, device="mps")
+for step in range(3):
+    x.fill_(1)
+    busy = ones @ ones @ ones
+    before = x * 2 + busy[0, 0] * 0
+    x.uniform_()
+    chances = x * 0.5 + busy[0, 0] * 0
+    drawn = torch.bernoulli(chances)
+    x[::2].normal_()
+    x.mul_(2).random_(0, 9)
+    later = order + busy[0, 0].long()
+    torch.randperm(100, out=order)
+    dropped = torch.nn.functional.dropout(before, 0.3)
+    for tensor in (before, x, drawn, dropped, order, later, torch.randint(0, 99, (7,), device="mps")):
+        bits.update(tensor.cpu().numpy().tobytes())
+print(bits.hexdigest())
+"""
+
+
+def test_random_numbers_are_drawn_in_their_turn(both, python):
+    assert both(RANDOM_NUMBERS) == python(RANDOM_NUMBERS, ANYMPS_RACES="adverse").stdout
+
+
+def test_a_probability_that_is_none_is_an_error_of_the_queue(both):
+    assert "to be in [0, 1]" in both("""
+import torch
+chances = torch.full((4,), 0.5, device="mps")
+torch.bernoulli(chances)
+torch.bernoulli(chances * 3)
+try:
+    torch.mps.synchronize()
+except RuntimeError as error:
+    print(str(error).splitlines()[0])
+""")
+
+
 def test_an_error_of_the_call_is_raised_at_the_call(both):
     assert "must match" in both("""
 import torch

@@ -5,21 +5,29 @@ python tests/genuine/document.py > docs/genuine.md
 
 import collections
 import pathlib
+import re
 
 import results
 from names import elementwise, family_of
 
-FROM_SOURCE = pathlib.Path(__file__).with_name("from-source-2.13.tsv")
+HERE = pathlib.Path(__file__).parent
+FROM_SOURCE = HERE / "from-source-2.13.tsv"
 # Kernels and families of the first library in each release's wheel.
 LIBRARIES = {"2.13": (12998, 404), "2.14": (16024, 520), "2.15": (18563, 655)}
 LATER = ("2.14", "2.15")
+TENSOR_OPERATIONS = """## Tensor operations
+
+The second library of 2.14 and 2.15 has all that the first one has, and kernels that call Metal 4's tensor operations.
+Those are all here; the attention named `_a9_` was launched as on a Mac with M4.
+"""
 HEAD = """# PyTorch's own kernels, checked
 
 PyTorch's macOS wheels carry Metal libraries, in two language levels, of 12,998 kernels in 2.13, 16,024 in 2.14.1 and
 18,563 in 2.15.0. Those listed here were launched as the release's host code launches them and compared with torch 2.13
 on the CPU, dtype by dtype, on ordinary and hard inputs ([metal.md](metal.md) says how to run it again). A family is a
 name without its types and sizes; of an elementwise kernel, of which there are dense, strided, broadcast and converting
-forms, it is the operator. From 2.14 on this is the first library, the one without tensor operations.
+forms, it is the operator. From 2.14 on this is the first library, the one without tensor operations; what the second one
+has more is in the table of tensor operations.
 
 *Equal* is to the bit; *close* is within a tolerance that the checker gives a reason for (`tests/genuine/families/`). A
 kernel whose bitcode is that of an earlier release's, which was checked there, is not run again: it is *as 2.13*, or
@@ -69,6 +77,20 @@ def later_listing(release: str) -> list[str]:
     return [*lines, ""]
 
 
+def tensor_operations() -> list[str]:
+    families = collections.defaultdict(collections.Counter)
+    for release in LATER:
+        for row in results.read(HERE / f"tensor-operations-{release}.tsv").values():
+            families[re.split(r"_mpp|_\d", row.kernel)[0]][release, row.verdict] += 1
+    columns = [(release, verdict) for release in LATER for verdict in results.GOOD]
+    columns += sorted({key for counts in families.values() for key in counts} - set(columns))
+    titles = [f"{release} {verdict}" for release, verdict in columns]
+    lines = [TENSOR_OPERATIONS, "| kernels | " + " | ".join(titles) + " |", "|---|" + "---|" * len(columns)]
+    for family, counts in sorted(families.items()):
+        lines.append(f"| {family} | " + " | ".join(str(counts[column] or "") for column in columns) + " |")
+    return [*lines, ""]
+
+
 def listing(title: str, rows: list[results.Row], from_source: dict[str, str]) -> list[str]:
     families = collections.defaultdict(collections.Counter)
     same = collections.Counter()
@@ -111,6 +133,7 @@ def document() -> str:
     lines += listing("PyTorch 2.13, others", [row for row in rows if not elementwise(row.kernel)], from_source)
     for release in LATER:
         lines += later_listing(release)
+    lines += tensor_operations()
     lines += sameness(from_source)
     return HEAD + "\n" + "\n".join(lines)
 

@@ -45,9 +45,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--table", type=pathlib.Path, help="where the table goes, too")
-    parser.add_argument("--form", metavar="N", help="only the Nth library of each release, torch-RELEASE-N.metallib")
     options = parser.parse_args()
-    libraries = sorted(options.folder.glob(f"*-{options.form}.metallib" if options.form else "*.metallib"))
+    libraries = sorted(options.folder.glob("*.metallib"))
     if not libraries:
         parser.error(f"{options.folder} has no .metallib; tools/genuine_kernels.py makes some")
     lines = ["\t".join(COLUMNS)]

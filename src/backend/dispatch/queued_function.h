@@ -15,6 +15,7 @@
 #include "backend/dispatch/known_results.h"
 #include "backend/dispatch/queued_call.h"
 #include "backend/runtime/device_queue.h"
+#include "backend/runtime/memory.h"
 
 namespace anymps::backend::dispatch {
 
@@ -75,6 +76,21 @@ Result run_or_queue(KnownResults& known, const Run& run, const Compute& compute,
   Result result = run();
   known.learn(key.bytes(), {}, as_list(result));
   return result;
+}
+
+// `work` on the memory of the device's tensors: now, or as a command. It is called with them, or with CPU tensors in
+// their places, and returns nothing.
+template <typename Work, typename... Tensors>
+void in_turn(const Work& work, const Tensors&... tensors) {
+  if (!runtime::DeviceQueue::takes_operators()) {
+    (runtime::wait_for_commands(*tensors.storage().unsafeGetStorageImpl()), ...);
+    return work(tensors...);
+  }
+  QueuedCall call({});
+  call.encode([work, own = std::tuple(call.alias(tensors)...)] {
+    std::apply(work, own);
+    return QueuedCall::Results();
+  });
 }
 
 // `compute` on CPU tensors, its results back on the device. `known` is the operator's own.

@@ -6,6 +6,7 @@
 
 #include "backend/dispatch/cpu_call.h"
 #include "backend/ops/registration.h"
+#include "backend/runtime/memory.h"
 
 namespace anymps::backend::ops {
 namespace {
@@ -23,6 +24,7 @@ at::Tensor convert_weight_to_int4pack(const at::Tensor& weight, std::int64_t inn
   const std::int64_t columns = bytes.size(1) * 2;
   at::Tensor packed = at::empty({rows / kRowsPerTile, columns / (16 * inner_k_tiles), 32, inner_k_tiles / 2},
                                 bytes.options().dtype(at::kInt));
+  runtime::wait_for_commands(*bytes.storage().unsafeGetStorageImpl());
   std::memcpy(packed.mutable_data_ptr(), bytes.const_data_ptr(), std::min(packed.nbytes(), bytes.nbytes()));
   return packed;
 }

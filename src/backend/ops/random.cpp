@@ -14,6 +14,7 @@
 #include <numbers>
 #include <type_traits>
 
+#include "backend/dispatch/queued_function.h"
 #include "backend/ops/registration.h"
 #include "backend/runtime/device_errors.h"
 #include "backend/runtime/generator.h"
@@ -75,13 +76,15 @@ void fill_tensor(const at::Tensor& tensor, std::int64_t per_block, const Optiona
   if (count == 0) return;
   const at::Tensor output = tensor.is_contiguous() ? tensor : at::empty(tensor.sizes(), tensor.options());
   const std::int64_t blocks = (count + per_block - 1) / per_block;
-  fill(output, runtime::generator_or_default(generator)->take(static_cast<std::uint64_t>(blocks)));
+  const runtime::MpsGenerator::Stream stream =
+      runtime::generator_or_default(generator)->take(static_cast<std::uint64_t>(blocks));
+  dispatch::in_turn([fill, stream](const at::Tensor& memory) { fill(memory, stream); }, output);
   if (!output.is_same(tensor)) tensor.copy_(output);
 }
 
 template <typename Make>
 void fill_floating(const at::Tensor& tensor, const OptionalGenerator& generator, Make make) {
-  fill_tensor(tensor, 4, generator, [&](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
+  fill_tensor(tensor, 4, generator, [=](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
     AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, output.scalar_type(), "distribution_mps", [&] {
       fill_blocks(output.mutable_data_ptr<scalar_t>(), output.numel(), 4, stream, make);
     });
@@ -147,7 +150,7 @@ struct GeometricKernel {
     auto make = four([=](std::uint32_t bits) {
       return std::ceil(std::log(std::max(gpu::philox_uniform(bits), kEpsilon)) / log_of_miss);
     });
-    fill_tensor(iter.tensor(0), 4, generator, [&](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
+    fill_tensor(iter.tensor(0), 4, generator, [=](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
       AT_DISPATCH_ALL_TYPES_AND2(at::kHalf, at::kBFloat16, output.scalar_type(), "geometric_mps", [&] {
         fill_blocks(output.mutable_data_ptr<scalar_t>(), output.numel(), 4, stream, make);
       });
@@ -159,7 +162,7 @@ struct GeometricKernel {
 void fill_integers(const at::Tensor& tensor, std::int64_t base, std::int64_t range,
                    const OptionalGenerator& generator) {
   const std::int64_t per_block = tensor.element_size() == 8 ? 2 : 4;
-  fill_tensor(tensor, per_block, generator, [&](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
+  fill_tensor(tensor, per_block, generator, [=](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
     AT_DISPATCH_V2(output.scalar_type(), "random_mps", AT_WRAP([&] {
                      auto* data = output.mutable_data_ptr<scalar_t>();
                      if constexpr (sizeof(scalar_t) == 8) {
@@ -224,7 +227,7 @@ struct RandomFromToKernel {
 
 template <typename Make>
 void fill_any(const at::Tensor& tensor, const OptionalGenerator& generator, Make make) {
-  fill_tensor(tensor, 4, generator, [&](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
+  fill_tensor(tensor, 4, generator, [=](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
     AT_DISPATCH_V2(output.scalar_type(), "distribution_mps",
                    AT_WRAP([&] { fill_blocks(output.mutable_data_ptr<scalar_t>(), output.numel(), 4, stream, make); }),
                    AT_EXPAND(AT_ALL_TYPES), AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES), at::kComplexFloat, at::kHalf,
@@ -249,21 +252,25 @@ at::Tensor& bernoulli_tensor(at::Tensor& self, const at::Tensor& p, OptionalGene
     return bernoulli_scalar(self, value, std::move(generator));
   }
   const at::Tensor probabilities = p.to(at::kFloat).contiguous();
-  const auto* limits = probabilities.const_data_ptr<float>();
   const std::int64_t count = self.numel();
-  at::Tensor draws = at::empty(self.sizes(), self.options().dtype(at::kFloat));
+  const at::Tensor draws = at::empty(self.sizes(), self.options().dtype(at::kFloat));
   // One index per element is taken, though four elements share a block: so the Metal kernel's host side does.
   const runtime::MpsGenerator::Stream stream =
       runtime::generator_or_default(generator)->take(static_cast<std::uint64_t>(count));
-  auto* output = draws.mutable_data_ptr<float>();
-  fill_blocks(output, count, 4, stream, four(gpu::philox_uniform));
-  bool valid = true;
-  for (std::int64_t i = 0; i < count; ++i) {
-    valid &= limits[i] >= 0.0F && limits[i] <= 1.0F;
-    output[i] = output[i] < limits[i] ? 1.0F : 0.0F;
-  }
-  if (!valid)
-    runtime::report_error({"bernoulli_mps_ expects p to be in [0, 1]", "bernoulli_tensor", __FILE__, __LINE__, {}});
+  dispatch::in_turn(
+      [count, stream](const at::Tensor& given, const at::Tensor& drawn) {
+        const auto* limits = given.const_data_ptr<float>();
+        auto* output = drawn.mutable_data_ptr<float>();
+        fill_blocks(output, count, 4, stream, four(gpu::philox_uniform));
+        bool valid = true;
+        for (std::int64_t i = 0; i < count; ++i) {
+          valid &= limits[i] >= 0.0F && limits[i] <= 1.0F;
+          output[i] = output[i] < limits[i] ? 1.0F : 0.0F;
+        }
+        if (valid) return;
+        runtime::report_error({"bernoulli_mps_ expects p to be in [0, 1]", "bernoulli_tensor", __FILE__, __LINE__, {}});
+      },
+      probabilities, draws);
   self.copy_(draws);
   return self;
 }
@@ -287,8 +294,12 @@ std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, doubl
   const runtime::MpsGenerator::Stream stream =
       runtime::default_mps_generator().get<runtime::MpsGenerator>()->take(static_cast<std::uint64_t>(count));
   // In the order of memory, whatever the strides: input and mask share them.
-  fill_blocks(mask.mutable_data_ptr<bool>(), count, 4, stream,
-              four([=](std::uint32_t bits) { return gpu::philox_uniform(bits) < keep ? 1.0F : 0.0F; }));
+  dispatch::in_turn(
+      [count, stream, keep](const at::Tensor& drawn) {
+        fill_blocks(drawn.mutable_data_ptr<bool>(), count, 4, stream,
+                    four([=](std::uint32_t bits) { return gpu::philox_uniform(bits) < keep ? 1.0F : 0.0F; }));
+      },
+      mask);
   return {dense.mul(mask).mul_(scale), mask};
 }
 

@@ -14,6 +14,7 @@
 
 #include "backend/ops/registration.h"
 #include "backend/runtime/generator.h"
+#include "backend/runtime/memory.h"
 #include "gpu/philox.h"
 
 namespace anymps::backend::ops {
@@ -51,6 +52,7 @@ at::Tensor& randperm_out(std::int64_t n, OptionalGenerator generator, at::Tensor
     std::vector<std::int64_t> order(static_cast<std::size_t>(n));
     std::iota(order.begin(), order.end(), 0);
     shuffle(order, stream);
+    runtime::wait_for_commands(*result.storage().unsafeGetStorageImpl());
     AT_DISPATCH_INDEX_TYPES(result.scalar_type(), "randperm_mps",
                             [&] { std::copy(order.begin(), order.end(), result.mutable_data_ptr<index_t>()); });
     return result;
@@ -62,6 +64,7 @@ at::Tensor& randperm_out(std::int64_t n, OptionalGenerator generator, at::Tensor
     // Keys that came out equal are shuffled among themselves, each run by indices of its own.
     const runtime::MpsGenerator::Stream stream =
         runtime::generator_or_default(generator)->take(static_cast<std::uint64_t>(n));
+    for (const at::Tensor& read : {sorted, order}) runtime::wait_for_commands(*read.storage().unsafeGetStorageImpl());
     const auto* key = sorted.const_data_ptr<std::int32_t>();
     auto* data = order.mutable_data_ptr<std::int64_t>();
     for (std::int64_t start = 0; start < n;) {

@@ -6,13 +6,14 @@ Those that take what a kernel without them takes are checked beside it: attentio
 import dataclasses
 
 import torch
-from families.convolutions import Case
-from families.grouped_products import ENDS, compared
-from families.lu import BATCH, NONE, PANEL_OF_CHOLESKY, Cholesky, close, exact
 from harness import Check, checks
 from inputs import DTYPES
 from launch import blank, ceil_div
 from packing import by_groups, mps, packed, words
+
+from families.convolutions import Case
+from families.grouped_products import ENDS, compared
+from families.lu import BATCH, NONE, PANEL_OF_CHOLESKY, Cholesky, close, exact
 
 SIMD = 32
 
