@@ -26,8 +26,8 @@ PyTorch's macOS wheels carry Metal libraries, in two language levels, of 12,998 
 18,563 in 2.15.0. Those listed here were launched as the release's host code launches them and compared with torch 2.13
 on the CPU, dtype by dtype, on ordinary and hard inputs ([metal.md](metal.md) says how to run it again). A family is a
 name without its types and sizes; of an elementwise kernel, of which there are dense, strided, broadcast and converting
-forms, it is the operator. From 2.14 on this is the first library, the one without tensor operations; what the second one
-has more is in the table of tensor operations.
+forms, it is the operator. From 2.14 on this is the first library, the one without tensor operations; what is in
+the second one alone is in the table of tensor operations.
 
 *Equal* is to the bit; *close* is within a tolerance that the checker gives a reason for (`tests/genuine/families/`). A
 kernel whose bitcode is that of an earlier release's, which was checked there, is not run again: it is *as 2.13*, or
