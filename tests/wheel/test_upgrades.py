@@ -45,7 +45,7 @@ print("ok")
         "no float8_e4m3fn",
     ),
     "bytes as arguments of kernels in the stable interface": (
-        (2, 15),
+        (2, 14),
         """
 import anymps, ctypes
 library = ctypes.CDLL(anymps.library_path())
@@ -73,13 +73,16 @@ def test_what_came_with_a_release(installed, name):
 
 
 REMOVED = ("cholesky", "qr")
+FIRST_WITH_QR = (2, 12)
 
 
 @pytest.mark.parametrize("name", REMOVED)
 def test_what_went(installed, name):
     finished = installed.run("python", "-c", f"import torch; torch.{name}(torch.eye(3, device='mps'))", check=False)
     went = release_of(installed) >= (2, 14)
-    assert finished.returncode == int(went), finished.stderr
+    is_there = not went and (name != "qr" or release_of(installed) >= FIRST_WITH_QR)
+    assert finished.returncode == int(not is_there), finished.stderr
+    assert ("'aten::linalg_qr.out' is not currently implemented" in finished.stderr) == (not is_there and not went)
     # Before, it is a warning, without the quotes.
     assert f"torch.{name} is deprecated in favor of torch.linalg.{name}" in finished.stderr.replace("`", "")
     assert ("This function was deprecated since version 1.9 and is now removed" in finished.stderr) == went
@@ -169,10 +172,12 @@ def halves(x):
     return x.bfloat16().argmax(-1), x.bfloat16().argmin(0), x.half().sum()
 def whole(x):
     return (x.int() * 3).to(torch.uint8) + 1, torch.bitwise_xor(x.long(), 5), x.to(torch.int16) // 3
+# For a second shape, Inductor before 2.13 makes Metal that no compiler takes: threadgroup arrays of lengths that vary.
+dynamic = False if torch.__version__ < "2.13" else None
 for function in (small_sums, halves, whole):
     for shape in ((3, 5, 7), (4, 2, 31), (2, 3, 900)):
         x = torch.arange(torch.Size(shape).numel(), device="mps").float().reshape(shape).sin() * 9
-        torch.testing.assert_close(torch.compile(function)(x), function(x), rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(torch.compile(function, dynamic=dynamic)(x), function(x), rtol=1e-4, atol=1e-4)
 print("ok")
 """,
 }

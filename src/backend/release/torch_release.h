@@ -45,7 +45,7 @@
 #define ANYMPS_TERNARY_CASTS_ITS_RESULT ANYMPS_TORCH_SINCE(2, 15)
 
 // The stable C interface passes bytes to Metal kernels (torch_mps_set_arg_bytes).
-#define ANYMPS_STABLE_SHIM_SETS_BYTES ANYMPS_TORCH_SINCE(2, 15)
+#define ANYMPS_STABLE_SHIM_SETS_BYTES ANYMPS_TORCH_SINCE(2, 14)
 
 // PYTORCH_MPS_METAL_VERSION says in which version of Metal sources are written.
 #define ANYMPS_METAL_VERSION_CAN_BE_CHOSEN ANYMPS_TORCH_SINCE(2, 15)
