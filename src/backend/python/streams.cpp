@@ -13,7 +13,12 @@ namespace anymps::backend::python {
 namespace {
 
 // The class is torch.Stream's, which has the members; a stream of ours is its number.
-PyTypeObject stream_type = {PyVarObject_HEAD_INIT(nullptr, 0) "torch._C._MPSStreamBase"};
+PyTypeObject stream_type = [] {
+  PyTypeObject type{};
+  type.ob_base = PyVarObject{PyObject_HEAD_INIT(nullptr) 0};
+  type.tp_name = "torch._C._MPSStreamBase";
+  return type;
+}();
 
 PyObject* new_stream(PyTypeObject* type, gpu::StreamId id) {
   PyObject* object = type->tp_alloc(type, 0);
