@@ -101,6 +101,17 @@ def test_random_numbers_are_drawn_in_their_turn(both, python):
     assert both(RANDOM_NUMBERS) == python(RANDOM_NUMBERS, ANYMPS_RACES="adverse").stdout
 
 
+def test_types_that_are_widened(both):
+    assert both("""
+import torch
+x = torch.full((8,), 0.5 + 0.5j).to("mps").to(torch.complex32)
+for step in range(3):
+    for operator in (torch.exp, torch.sqrt, torch.tanh, torch.sigmoid, torch.neg, torch.rsqrt):
+        print(operator(x).to(torch.complex64).cpu()[0])
+    torch.mps.synchronize()
+""")
+
+
 def test_a_probability_that_is_none_is_an_error_of_the_queue(both):
     assert "to be in [0, 1]" in both("""
 import torch

@@ -36,9 +36,15 @@ struct Hot<Op, Result(Arguments...)> {
     // Of those that write to an argument none but the boxed kernel is queued.
     if constexpr (std::is_same_v<Result, at::Tensor>) {
       static KnownResults known;
-      return run_or_queue<Result>(known, [&] { return call_now(arguments...); }, redispatch_on_cpu, arguments...);
+      return or_boxed(
+          [&] {
+            return run_or_queue<Result>(
+                known, [&] { return call_unboxed(arguments...); }, redispatch_on_cpu, arguments...);
+          },
+          arguments...);
     } else {
-      return runtime::DeviceQueue::takes_operators() ? call_boxed(arguments...) : call_now(arguments...);
+      if (runtime::DeviceQueue::takes_operators()) return call_boxed(arguments...);
+      return or_boxed([&]() -> Result { return call_unboxed(arguments...); }, arguments...);
     }
   }
 
@@ -47,9 +53,10 @@ struct Hot<Op, Result(Arguments...)> {
     return Op::redispatch(c10::DispatchKeySet(c10::DispatchKey::CPU), arguments...);
   }
 
-  static Result call_now(Arguments... arguments) {
+  template <typename Call>
+  static Result or_boxed(const Call& call, Arguments... arguments) {
     try {
-      return call_unboxed(arguments...);
+      return call();
     } catch (const c10::NotImplementedError&) {
       // Such as complex halves: the boxed kernel widens.
       return call_boxed(arguments...);
