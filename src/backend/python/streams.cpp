@@ -26,7 +26,7 @@ PyObject* new_stream(PyTypeObject* type, gpu::StreamId id) {
   const c10::Stream stream = runtime::as_stream(id);
   auto* fields = reinterpret_cast<THPStream*>(object);
   fields->stream_id = stream.id();
-  fields->device_index = static_cast<std::int64_t>(stream.device_index());
+  fields->device_index = static_cast<unsigned char>(stream.device_index());  // never negative
   fields->device_type = static_cast<std::int64_t>(stream.device_type());
   return object;
 }
