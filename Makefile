@@ -161,11 +161,12 @@ test-wheel: wheel ## the wheel beside each of RELEASES, without compiler, LLVM o
 	ANYMPS_WHEEL_FOLDER=$(CURDIR)/dist ANYMPS_WHEEL_RELEASES="$(BESIDE)" $(VENV)/bin/python -m pytest tests/wheel $(WHEEL_TESTS)
 
 # The tests run by the other Python, in an environment that has pytest alone.
-test-wheels: wheels ## the wheel of each of PYTHONS that is here, beside the newest of RELEASES
+test-wheels: wheels ## the wheel of each of PYTHONS that is here, beside the newest of RELEASES that PyTorch has for it
 	for p in $(FOUND_PYTHONS); do \
 	  [ -x build/pythons/$$(basename $$p)/bin/pytest ] || { $$p -m venv build/pythons/$$(basename $$p) && \
 	    build/pythons/$$(basename $$p)/bin/python -m pip --disable-pip-version-check install -q pytest || exit 1; }; \
-	  ANYMPS_WHEEL_FOLDER=$(CURDIR)/dist ANYMPS_WHEEL_RELEASES=$(lastword $(RELEASES)) \
+	  release=$$($$p tools/torch_environments.py --newest-of $(RELEASES)) || exit 1; \
+	  ANYMPS_WHEEL_FOLDER=$(CURDIR)/dist ANYMPS_WHEEL_RELEASES=$$release \
 	    build/pythons/$$(basename $$p)/bin/python -m pytest tests/wheel/test_releases.py || exit 1; \
 	done
 

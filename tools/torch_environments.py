@@ -1,6 +1,7 @@
 """Environments with a PyTorch and nothing of ours. Each takes some gigabytes, so that they are made once and kept.
 
     python tools/torch_environments.py 2.14 2.15     makes those that are not there, and prints their folders
+    python tools/torch_environments.py --newest-of 2.14 2.15     the last of them that pip has for this Python
 
 They lie in ANYMPS_TORCH_ENVIRONMENTS, else in the user's cache. The release that the running Python has is not
 installed again.
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -68,6 +70,20 @@ def with_packages(name: str, *requirements: str) -> pathlib.Path | None:
     return folder
 
 
+def newest_of(releases: list[str]) -> str:
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "index", "versions", "torch"]
+    listed = subprocess.run(pip, capture_output=True, text=True)
+    versions = {version.split("+")[0] for version in re.findall(r"\d+\.\d+\.\d+\S*", listed.stdout)}
+    there = {".".join(version.split(".")[:2]) for version in versions}
+    found = [release for release in releases if release in there]
+    if not found:
+        sys.exit(f"pip has no torch of {', '.join(releases)} for Python {python_version()}: {listed.stderr.strip()}")
+    return found[-1]
+
+
 if __name__ == "__main__":
-    for asked in sys.argv[1:]:
-        print(with_torch(asked), flush=True)
+    if sys.argv[1:2] == ["--newest-of"]:
+        print(newest_of(sys.argv[2:]))
+    else:
+        for asked in sys.argv[1:]:
+            print(with_torch(asked), flush=True)
