@@ -112,6 +112,18 @@ for step in range(3):
 """)
 
 
+def test_a_type_that_has_no_random_numbers_is_refused_at_the_call(both):
+    assert "not implemented for 'Int'" in both("""
+import torch
+x = torch.ones(8, dtype=torch.int32, device="mps")
+for step in range(3):
+    try:
+        x.exponential_()
+    except RuntimeError as error:
+        print(str(error).splitlines()[0])
+""")
+
+
 def test_a_probability_that_is_none_is_an_error_of_the_queue(both):
     assert "to be in [0, 1]" in both("""
 import torch

@@ -46,6 +46,17 @@ void fill_blocks(T* output, std::int64_t count, std::int64_t per_block, runtime:
   });
 }
 
+// The same for a tensor without gaps: now, or when the queue gets there.
+template <typename T, typename Element>
+void fill_in_turn(const at::Tensor& output, std::int64_t per_block, runtime::MpsGenerator::Stream stream,
+                  Element element) {
+  dispatch::in_turn(
+      [=](const at::Tensor& memory) {
+        fill_blocks(memory.mutable_data_ptr<T>(), memory.numel(), per_block, stream, element);
+      },
+      output);
+}
+
 template <typename Transform>
 auto four(Transform transform) {
   return [transform](const PhiloxBlock& bits) {
@@ -76,18 +87,15 @@ void fill_tensor(const at::Tensor& tensor, std::int64_t per_block, const Optiona
   if (count == 0) return;
   const at::Tensor output = tensor.is_contiguous() ? tensor : at::empty(tensor.sizes(), tensor.options());
   const std::int64_t blocks = (count + per_block - 1) / per_block;
-  const runtime::MpsGenerator::Stream stream =
-      runtime::generator_or_default(generator)->take(static_cast<std::uint64_t>(blocks));
-  dispatch::in_turn([fill, stream](const at::Tensor& memory) { fill(memory, stream); }, output);
+  fill(output, runtime::generator_or_default(generator)->take(static_cast<std::uint64_t>(blocks)));
   if (!output.is_same(tensor)) tensor.copy_(output);
 }
 
 template <typename Make>
 void fill_floating(const at::Tensor& tensor, const OptionalGenerator& generator, Make make) {
-  fill_tensor(tensor, 4, generator, [=](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
-    AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, output.scalar_type(), "distribution_mps", [&] {
-      fill_blocks(output.mutable_data_ptr<scalar_t>(), output.numel(), 4, stream, make);
-    });
+  fill_tensor(tensor, 4, generator, [&](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
+    AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, output.scalar_type(), "distribution_mps",
+                                    [&] { fill_in_turn<scalar_t>(output, 4, stream, make); });
   });
 }
 
@@ -150,10 +158,9 @@ struct GeometricKernel {
     auto make = four([=](std::uint32_t bits) {
       return std::ceil(std::log(std::max(gpu::philox_uniform(bits), kEpsilon)) / log_of_miss);
     });
-    fill_tensor(iter.tensor(0), 4, generator, [=](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
-      AT_DISPATCH_ALL_TYPES_AND2(at::kHalf, at::kBFloat16, output.scalar_type(), "geometric_mps", [&] {
-        fill_blocks(output.mutable_data_ptr<scalar_t>(), output.numel(), 4, stream, make);
-      });
+    fill_tensor(iter.tensor(0), 4, generator, [&](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
+      AT_DISPATCH_ALL_TYPES_AND2(at::kHalf, at::kBFloat16, output.scalar_type(), "geometric_mps",
+                                 [&] { fill_in_turn<scalar_t>(output, 4, stream, make); });
     });
   }
 };
@@ -162,11 +169,10 @@ struct GeometricKernel {
 void fill_integers(const at::Tensor& tensor, std::int64_t base, std::int64_t range,
                    const OptionalGenerator& generator) {
   const std::int64_t per_block = tensor.element_size() == 8 ? 2 : 4;
-  fill_tensor(tensor, per_block, generator, [=](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
+  fill_tensor(tensor, per_block, generator, [&](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
     AT_DISPATCH_V2(output.scalar_type(), "random_mps", AT_WRAP([&] {
-                     auto* data = output.mutable_data_ptr<scalar_t>();
                      if constexpr (sizeof(scalar_t) == 8) {
-                       fill_blocks(data, output.numel(), 2, stream, [=](const PhiloxBlock& bits) {
+                       fill_in_turn<scalar_t>(output, 2, stream, [=](const PhiloxBlock& bits) {
                          std::array<std::int64_t, 2> values{};
                          for (std::size_t i = 0; i < 2; ++i) {
                            const std::uint64_t v = std::uint64_t{bits[2 * i]} << 32 | bits[2 * i + 1];
@@ -176,7 +182,7 @@ void fill_integers(const at::Tensor& tensor, std::int64_t base, std::int64_t ran
                          return values;
                        });
                      } else {
-                       fill_blocks(data, output.numel(), 4, stream, [=](const PhiloxBlock& bits) {
+                       fill_in_turn<scalar_t>(output, 4, stream, [=](const PhiloxBlock& bits) {
                          std::array<std::int64_t, 4> values{};
                          for (std::size_t i = 0; i < 4; ++i) {
                            const std::int64_t drawn =
@@ -227,11 +233,10 @@ struct RandomFromToKernel {
 
 template <typename Make>
 void fill_any(const at::Tensor& tensor, const OptionalGenerator& generator, Make make) {
-  fill_tensor(tensor, 4, generator, [=](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
+  fill_tensor(tensor, 4, generator, [&](const at::Tensor& output, runtime::MpsGenerator::Stream stream) {
     AT_DISPATCH_V2(output.scalar_type(), "distribution_mps",
-                   AT_WRAP([&] { fill_blocks(output.mutable_data_ptr<scalar_t>(), output.numel(), 4, stream, make); }),
-                   AT_EXPAND(AT_ALL_TYPES), AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES), at::kComplexFloat, at::kHalf,
-                   at::kBFloat16, at::kBool);
+                   AT_WRAP([&] { fill_in_turn<scalar_t>(output, 4, stream, make); }), AT_EXPAND(AT_ALL_TYPES),
+                   AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES), at::kComplexFloat, at::kHalf, at::kBFloat16, at::kBool);
   });
 }
 
