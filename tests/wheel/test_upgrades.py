@@ -219,6 +219,34 @@ def test_bad_rows_are_told_at_the_next_synchronisation(installed, name):
         assert installed.python(code) == "Index 1 is out of bounds: 9, range 0 to 4"
 
 
+BAD_BAGS = """
+import sys, torch
+table, rows = torch.eye(4, device="mps"), torch.arange(4, device="mps")
+bag = torch.nn.EmbeddingBag.from_pretrained(table, mode="sum")
+for offsets in ([1, 2], [0, 3, 2], [0, 9]):
+    sums = bag(rows, torch.tensor(offsets, device="mps"))
+    assert sums.shape == (len(offsets), 4)
+    if offsets[0] == 1:
+        print(sums.tolist())
+    try:
+        torch.mps.synchronize()
+    except torch.AcceleratorError as error:
+        print(str(error).splitlines()[0])
+"""
+
+
+def test_bags_beside_the_indices_are_told_at_the_next_synchronisation(installed):
+    if release_of(installed) >= (2, 14):
+        assert installed.python(BAD_BAGS).splitlines() == [
+            "[[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]]",
+            "Invalid offsets in embedding_bag: bag 1 spans [3, 2) but num_indices is 4",
+            "Invalid offsets in embedding_bag: bag 1 spans [9, 4) but num_indices is 4",
+        ]
+    else:
+        # Where a Mac reads what lies beside the indices, the CPU's kernel refuses, at once.
+        assert "offsets[0] has to be 0" in installed.run("python", "-c", BAD_BAGS, check=False).stderr
+
+
 METAL_VERSION = """
 import torch
 library = torch.mps.compile_shader('''

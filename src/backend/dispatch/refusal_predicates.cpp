@@ -12,6 +12,8 @@
 namespace anymps::backend::dispatch::predicates {
 namespace {
 
+// Of at::native::GridSamplerInterpolation.
+constexpr std::int64_t kNearest = 1;
 constexpr std::int64_t kBicubic = 2;
 
 struct PoolSizes {
@@ -62,6 +64,13 @@ bool is_larger_than_int_max(c10::ArrayRef<c10::IValue> arguments) {
   return arguments[0].toTensor().numel() > std::numeric_limits<std::int32_t>::max();
 }
 
+bool dim_is_more_than_four_from_the_end(c10::ArrayRef<c10::IValue> arguments) {
+  const at::Tensor& self = arguments[0].toTensor();
+  const std::int64_t dim = arguments[2].toInt();
+  const std::int64_t from_the_end = dim < 0 ? -dim : self.dim() - dim;
+  return from_the_end > 4 && from_the_end <= self.dim() && self.numel() > 0;
+}
+
 bool pivot_is_false(c10::ArrayRef<c10::IValue> arguments) { return !arguments[1].toBool(); }
 
 bool sizes_grow_and_shrink(c10::ArrayRef<c10::IValue> arguments) {
@@ -99,6 +108,7 @@ bool transforms_more_than_four_dimensions(c10::ArrayRef<c10::IValue> arguments) 
   return arguments[1].toIntList().size() > 4;
 }
 
+bool interpolation_is_nearest(c10::ArrayRef<c10::IValue> arguments) { return arguments[2].toInt() == kNearest; }
 bool interpolation_is_bicubic(c10::ArrayRef<c10::IValue> arguments) { return arguments[2].toInt() == kBicubic; }
 bool interpolation_of_backward_is_bicubic(c10::ArrayRef<c10::IValue> arguments) {
   return arguments[3].toInt() == kBicubic;

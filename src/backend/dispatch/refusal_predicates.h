@@ -40,7 +40,11 @@ Predicate sizes_grow_and_shrink;
 Predicate input_not_divisible_by_output;
 Predicate output_not_divisible_by_input;
 
+// topk, kthvalue
+Predicate dim_is_more_than_four_from_the_end;
+
 // grid_sampler_3d, grid_sampler_3d_backward
+Predicate interpolation_is_nearest;
 Predicate interpolation_is_bicubic;
 Predicate interpolation_of_backward_is_bicubic;
 

@@ -103,6 +103,42 @@ at::Tensor in_range(const at::Tensor& indices, std::int64_t rows) {
   return indices.clamp(0, std::max<std::int64_t>(rows - 1, 0));
 }
 
+#if ANYMPS_DEVICE_CHECKS_OFFSETS
+constexpr bool kChecksOffsets = true;
+#else
+constexpr bool kChecksOffsets = false;
+#endif
+
+// What the CPU's embedding_bag says of offsets: in front of the kernel, and inside.
+bool is_of_offsets(const c10::Error& error) {
+  const std::string_view text = error.what_without_backtrace();
+  return text.find("offsets[") != std::string_view::npos || text.find("i < index_size") != std::string_view::npos;
+}
+
+// Of the first bag that does not lie within the indices, as embedding_bag's kernel says it. That begins the first bag at
+// zero and ends the last one with the indices, and counts in 32 bits.
+std::optional<std::string> text_of_bad_bag(const std::vector<c10::IValue>& arguments) {
+  const at::Tensor offsets = arguments[2].toTensor().to(at::kCPU, at::kLong).contiguous();
+  const auto count = static_cast<std::uint32_t>(arguments[1].toTensor().numel());
+  const std::int64_t bags = offsets.numel() - (arguments[7].toBool() ? 1 : 0);
+  const auto* offset = offsets.const_data_ptr<std::int64_t>();
+  for (std::int64_t bag = 0; bag < bags; ++bag) {
+    const std::uint32_t start = bag == 0 ? 0 : static_cast<std::uint32_t>(offset[bag]);
+    const std::uint32_t end = bag + 1 == bags ? count : static_cast<std::uint32_t>(offset[bag + 1]);
+    if (end <= count && start <= end) continue;
+    return c10::str("Invalid offsets in embedding_bag: bag ", bag, " spans [", start, ", ", end,
+                    ") but num_indices is ", count);
+  }
+  return std::nullopt;
+}
+
+// Offsets that the CPU's kernel takes.
+at::Tensor in_order(const at::Tensor& offsets, std::int64_t count) {
+  at::Tensor ordered = offsets.to(at::kCPU).clamp(0, count);
+  if (ordered.numel() > 0) ordered[0] = 0;
+  return std::get<0>(ordered.cummax(0)).to(offsets.device());
+}
+
 // How many there are to select from by index_select(self, dim, index), or to add to by index_add.
 std::int64_t selected_rows(const std::vector<c10::IValue>& arguments) {
   const at::Tensor self = arguments[0].toTensor();
@@ -124,12 +160,13 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
     try {
       inner_(op, keys, stack);
     } catch (const c10::Error& error) {
-      if (!is_out_of_bounds(error)) throw;
-      std::string text = message(error, arguments);
+      const bool of_offsets = kChecksOffsets && family_ == Family::kEmbeddingBag && is_of_offsets(error);
+      if (!of_offsets && !is_out_of_bounds(error)) throw;
+      std::optional<std::string> text = of_offsets ? text_of_bad_bag(arguments) : message(error, arguments);
       stack->resize(begin);
       // Where there is no result of the right shape either, the host itself refuses, as it does on a Mac.
       recover(op, keys, arguments, stack);
-      runtime::report_error({std::move(text), op.schema().name(), __FILE__, __LINE__, {}});
+      if (text) runtime::report_error({*std::move(text), op.schema().name(), __FILE__, __LINE__, {}});
     }
   }
 
@@ -196,6 +233,7 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
         break;
       case Family::kEmbeddingBag:
         arguments[1] = in_range(arguments[1].toTensor(), arguments[0].toTensor().size(0));
+        if (kChecksOffsets) arguments[2] = in_order(arguments[2].toTensor(), arguments[1].toTensor().numel());
         break;
     }
     stack->insert(stack->end(), arguments.begin(), arguments.end());

@@ -34,6 +34,9 @@
 // index_select and index_add tell of a bad index at the next synchronisation, with a text of their own.
 #define ANYMPS_DEVICE_CHECKS_INDICES ANYMPS_TORCH_SINCE(2, 14)
 
+// embedding_bag's kernel begins the first bag at zero, and looks whether the others lie within the indices.
+#define ANYMPS_DEVICE_CHECKS_OFFSETS ANYMPS_TORCH_SINCE(2, 14)
+
 // MetalShaderLibrary::exec_unary_kernel_raw takes the name as std::string_view, not as std::string.
 #define ANYMPS_RAW_NAME_IS_VIEW ANYMPS_TORCH_SINCE(2, 14)
 
