@@ -284,3 +284,107 @@ print("ok")
 def test_another_word_for_races_is_refused(python):
     finished = python("import torch\ntorch.ones(3, device='mps') + 1", check=False, ANYMPS_RACES="kind")
     assert "ANYMPS_RACES is kind: it is adverse, or not set" in finished.stderr
+
+
+COPIES = """
+import hashlib, torch
+torch.manual_seed(0)
+bits = hashlib.sha256()
+ones = torch.ones(600, 600, device="mps")
+for step in range(3):
+    busy = (ones @ ones @ ones)[0, 0] * 0
+    x = torch.arange(24.0, device="mps").reshape(4, 6) + busy
+    y = x.t().clone()
+    y[1:3].copy_(x[:2, :4])
+    y[0] = x[3, 0]
+    y[:, 1].copy_(x[1, 1])
+    whole = torch.empty(4, 6, dtype=torch.int32, device="mps").copy_(x)
+    half = x.to(torch.float16).contiguous(memory_format=torch.contiguous_format)
+    x[:2].mul_(x[2:])
+    x[:, 0].add_(x[:, 1])
+    for refused in (lambda: x[:3].copy_(x[1:]), lambda: x[0].expand(2, 6).copy_(x[:2]), lambda: y.copy_(x)):
+        try:
+            refused()
+        except RuntimeError as error:
+            print(str(error).splitlines()[0][:60])
+    x[1] = 7
+    for tensor in (x, y, whole, half, x.conj(), torch.complex(x, x).conj().clone().real):
+        bits.update(tensor.cpu().numpy().tobytes())
+print(bits.hexdigest())
+"""
+
+
+def test_copies_within_the_device(both, python):
+    said = both(COPIES)
+    assert said.count("unsupported operation") == 6 and said.count("The size of tensor") == 3
+    assert said == python(COPIES, ANYMPS_RACES="adverse").stdout
+
+
+CHAINS = """
+import hashlib, torch
+torch.manual_seed(0)
+bits = hashlib.sha256()
+def keep(*tensors):
+    for tensor in tensors:
+        bits.update(tensor.cpu().contiguous().view(torch.uint8).numpy().tobytes())
+for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.int32, torch.complex64):
+    for count in (65536, 100003, 300007):
+        a = (torch.randn(count, dtype=torch.float32) * 3).to(dtype).to("mps")
+        b = (torch.randn(count, dtype=torch.float32) * 3).to(dtype).to("mps")
+        for round in range(3):
+            nobody_keeps = a
+            for _ in range(9):
+                nobody_keeps = (nobody_keeps + b) * a - b
+            kept = [a + b]
+            for _ in range(4):
+                kept.append(torch.add(kept[-1] * kept[0], b, alpha=round))
+            element = kept[2][5]                    # of a result that is still to come
+            later = kept[3] * element + kept[1]
+            shifted = later[1:] + later[:-1]        # other places of it
+            backwards = later.view(-1)[:100].flip(0) - 1
+            changed = a * 2
+            before = changed + a
+            changed.add_(b).mul_(before)
+            changed = changed - a
+            parts = torch.empty(2 * count, dtype=dtype, device="mps")
+            parts[:count].copy_(a)
+            parts[count:].copy_(b)
+            parts[:count].add_(parts[count:])
+            parts[count:].sub_(parts[:count]).mul_(element)
+            if dtype.is_floating_point:
+                later = (later * 1e-3).tanh().sigmoid().exp().neg() / (b * b + 1).sqrt()
+                moved = b.clone().lerp_(a, 0.3).addcmul_(a, b, value=0.1).addcdiv_(a, b * b + 1, value=-0.2)
+                keep(moved, torch.lerp(a, b, 0.7), torch.addcmul(a, moved, b))
+            wide = a + b.to(torch.float32) if not dtype.is_complex else a
+            keep(nobody_keeps, *kept, later, shifted, backwards, changed, before, parts, wide)
+print(bits.hexdigest())
+"""
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_operators_that_run_together_are_equal_to_the_bit(python, threads):
+    modes = [{"ANYMPS_QUEUE": "inline"}, {"ANYMPS_QUEUE": "async"}, {"ANYMPS_RACES": "adverse"}]
+    outputs = {python(CHAINS, OMP_NUM_THREADS=threads, **mode).stdout for mode in modes}
+    assert len(outputs) == 1
+
+
+def test_a_result_that_nobody_has_any_more_takes_no_memory(python):
+    # Pages that nobody wrote to are not there.
+    said = python(
+        """
+import torch
+def resident():
+    return int(open('/proc/self/statm').read().split()[1]) >> 8
+b = torch.ones(1 << 22, device="mps")
+x = b
+for _ in range(2):  # the second time by the queue
+    x = x + b
+torch.mps.synchronize()
+before = resident()
+for _ in range(20):
+    x = x + b
+print(x[7].item(), resident() - before)
+""",
+        ANYMPS_QUEUE="async",
+    ).stdout.split()
+    assert float(said[0]) == 23 and int(said[1]) < 100, said

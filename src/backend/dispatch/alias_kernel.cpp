@@ -11,6 +11,7 @@
 
 #include "backend/dispatch/alias.h"
 #include "backend/dispatch/call_key.h"
+#include "backend/dispatch/elementwise_chain.h"
 #include "backend/dispatch/queued_call.h"
 #include "backend/dispatch/queued_operators.h"
 #include "backend/dispatch/refusal.h"
@@ -61,6 +62,7 @@ struct AliasKernel::Facts {
   Widening widening;
   observe::WaitingOperator waiting;
   Queueing queueing;
+  std::optional<ElementwiseOperator> elementwise;
 };
 
 AliasKernel::AliasKernel(AliasTarget target, DeviceCheck check) : target_(target), check_(check) {}
@@ -81,6 +83,7 @@ const AliasKernel::Facts& AliasKernel::facts(const c10::OperatorHandle& op) {
     if (argument.name() == "dtype") fresh->dtype_argument = i;
   }
   fresh->refusals = RefusalList(schema);
+  if (fresh->queueing != Queueing::kNever) fresh->elementwise = ElementwiseOperator::of(op);
   if (facts_.compare_exchange_strong(known, fresh.get())) return *fresh.release();
   return *known;
 }
@@ -213,13 +216,19 @@ void AliasKernel::queue(const ResultKinds& kinds, const c10::OperatorHandle& op,
   QueuedCall queued(kinds);
   torch::jit::Stack cpu;
   for (std::size_t i = begin; i < stack->size(); ++i) cpu.push_back(kept_value(queued, (*stack)[i]));
-  queued.encode([this, op, &facts, cpu = std::move(cpu)]() mutable {
-    call(op, facts, &cpu);
-    QueuedCall::Results results;
-    for (const c10::IValue& value : cpu) results.push_back(value.toTensor());
-    cpu.clear();
-    return results;
-  });
+  std::unique_ptr<ElementwiseStep> step;
+  if (facts.elementwise) step = ElementwiseStep::of(*facts.elementwise, cpu, queued);
+  if (step) {
+    queue_step(queued.bytes(), std::move(step));
+  } else {
+    queued.encode([this, op, &facts, cpu = std::move(cpu)]() mutable {
+      call(op, facts, &cpu);
+      QueuedCall::Results results;
+      for (const c10::IValue& value : cpu) results.push_back(value.toTensor());
+      cpu.clear();
+      return results;
+    });
+  }
   c10::SmallVector<c10::IValue, 2> results;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const bool is_argument = kinds[i].argument >= 0;

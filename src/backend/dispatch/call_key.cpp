@@ -1,5 +1,6 @@
 #include "backend/dispatch/call_key.h"
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 
 #include <cmath>
@@ -27,22 +28,23 @@ bool is_in_a_block(const c10::TensorImpl& impl) {
   return data.get() == nullptr || (data.get_context() == data.get() && runtime::in_heap(data.get()));
 }
 
+// What the CPU's kernels refuse.
+bool overlaps_in_part(const at::Tensor& written, const at::Tensor& other) {
+  if (!other.defined() || !other.is_mps() || other.is_same(written)) return false;
+  return at::get_overlap_status(written, other) == at::MemOverlapStatus::Partial;
+}
+
 bool overlaps_another(const c10::IValue& written, c10::ArrayRef<c10::IValue> arguments) {
   // Lists of tensors that are written to are looked at by nobody yet.
   if (!written.isTensor()) return true;
   const at::Tensor& tensor = written.toTensor();
   if (!tensor.defined() || !tensor.is_mps()) return true;
   bool some = false;
-  runtime::for_each_tensor(arguments, [&](const at::Tensor& other) { some |= CallKey::overlap(tensor, other); });
+  runtime::for_each_tensor(arguments, [&](const at::Tensor& other) { some |= overlaps_in_part(tensor, other); });
   return some;
 }
 
 }  // namespace
-
-bool CallKey::overlap(const at::Tensor& written, const at::Tensor& other) {
-  if (!other.defined() || !other.is_mps() || other.is_same(written)) return false;
-  return other.unsafeGetTensorImpl()->unsafe_storage().is_alias_of(written.unsafeGetTensorImpl()->unsafe_storage());
-}
 
 void CallKey::note(const at::Tensor& tensor) {
   if (tensor.defined()) all_floating_ &= c10::isFloatingType(tensor.scalar_type()) || tensor.is_complex();

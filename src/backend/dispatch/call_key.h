@@ -25,7 +25,7 @@ class CallKey {
   // Both are false where the arguments include something that is not put into a key: a layout other than strided, a
   // generator, memory that is not the device's.
   //
-  // Those of a boxed call; false as well where a tensor that is written to overlaps another.
+  // Those of a boxed call; false as well where a tensor that is written to overlaps a part of another.
   bool read(const c10::FunctionSchema& schema, c10::ArrayRef<c10::IValue> arguments);
   // Those of a call with arguments of these types.
   template <typename... Arguments>
@@ -38,9 +38,6 @@ class CallKey {
 
   // Whether no tensor among them has a type of integers or bools.
   bool all_floating() const { return all_floating_; }
-
-  // Whether they share memory and are not one.
-  static bool overlap(const at::Tensor& written, const at::Tensor& other);
 
  private:
   void note(const at::Tensor& tensor);

@@ -9,6 +9,7 @@
 
 #include "backend/dispatch/alias_kernel.h"
 #include "backend/dispatch/cpu_call.h"
+#include "backend/dispatch/elementwise_chain.h"
 #include "backend/dispatch/queued_function.h"
 #include "backend/dispatch/refusal.h"
 #include "backend/dispatch/registration.h"
@@ -33,8 +34,11 @@ struct Hot;
 template <typename Op, typename Result, typename... Arguments>
 struct Hot<Op, Result(Arguments...)> {
   static Result call(Arguments... arguments) {
-    // Of those that write to an argument none but the boxed kernel is queued.
+    // Of those that write to an argument none but the boxed kernel is queued, nor of those that run together.
     if constexpr (std::is_same_v<Result, at::Tensor>) {
+      if (runtime::DeviceQueue::takes_operators() && is_long(std::get<0>(std::tie(arguments...)))) {
+        return call_boxed(arguments...);
+      }
       static KnownResults known;
       return or_boxed(
           [&] {
@@ -52,6 +56,8 @@ struct Hot<Op, Result(Arguments...)> {
   static Result redispatch_on_cpu(Arguments... arguments) {
     return Op::redispatch(c10::DispatchKeySet(c10::DispatchKey::CPU), arguments...);
   }
+
+  static bool is_long(const at::Tensor& tensor) { return tensor.numel() >= ElementwiseStep::kLeastElements; }
 
   template <typename Call>
   static Result or_boxed(const Call& call, Arguments... arguments) {

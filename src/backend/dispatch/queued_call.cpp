@@ -26,11 +26,11 @@ at::Tensor make_result(const ResultKind& kind) {
 
 }  // namespace
 
-QueuedCall::HeldBlocks::~HeldBlocks() {
+HeldBlocks::~HeldBlocks() {
   for (void* block : blocks_) device_heap().let_go(block);
 }
 
-void QueuedCall::HeldBlocks::hold(void* block) {
+void HeldBlocks::hold(void* block) {
   if (block == nullptr) return;
   device_heap().hold(block);
   blocks_.push_back(block);

@@ -16,6 +16,22 @@
 
 namespace anymps::backend::dispatch {
 
+// The blocks that a call uses, held until it has run.
+class HeldBlocks {
+ public:
+  HeldBlocks() = default;
+  HeldBlocks(HeldBlocks&& other) noexcept : blocks_(std::move(other.blocks_)) { other.blocks_.clear(); }
+  HeldBlocks& operator=(HeldBlocks&& other) noexcept {
+    blocks_.swap(other.blocks_);
+    return *this;
+  }
+  ~HeldBlocks();
+  void hold(void* block);
+
+ private:
+  c10::SmallVector<void*, 6> blocks_;
+};
+
 class QueuedCall {
  public:
   using Results = c10::SmallVector<at::Tensor, 3>;
@@ -28,6 +44,11 @@ class QueuedCall {
   // The results as the caller has them. Those that are arguments are undefined here.
   Results& results() { return results_; }
 
+  // For a call that does not become a command of its own: the CPU's alias of a new result, what it holds, and how much.
+  const at::Tensor& result_alias(std::size_t place) const { return frame_.places[place].alias; }
+  HeldBlocks take_held() { return std::move(frame_.held); }
+  std::size_t bytes() const { return bytes_; }
+
   // Queues `compute`, which is called once and returns the CPU's results.
   template <typename Compute>
   void encode(Compute compute) {
@@ -37,19 +58,6 @@ class QueuedCall {
   }
 
  private:
-  // The blocks that a call uses, held until it has run.
-  class HeldBlocks {
-   public:
-    HeldBlocks() = default;
-    HeldBlocks(HeldBlocks&& other) noexcept : blocks_(std::move(other.blocks_)) { other.blocks_.clear(); }
-    HeldBlocks& operator=(HeldBlocks&&) = delete;
-    ~HeldBlocks();
-    void hold(void* block);
-
-   private:
-    c10::SmallVector<void*, 6> blocks_;
-  };
-
   // A result that the caller has, as the CPU sees it.
   struct Place {
     std::size_t index;  // among the results

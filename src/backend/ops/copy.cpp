@@ -1,10 +1,14 @@
 // Bytes between the device and the rest: copy_, and reading one value.
 #include <ATen/ATen.h>
+#include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
 #include "backend/dispatch/alias.h"
+#include "backend/dispatch/call_key.h"
 #include "backend/dispatch/queued_call.h"
+#include "backend/dispatch/queued_function.h"
 #include "backend/observe/check.h"
 #include "backend/observe/check_copies.h"
 #include "backend/observe/profile_log.h"
@@ -37,7 +41,7 @@ void check_conversion(const at::Tensor& self, const at::Tensor& source) {
 // A copy between the device and the host for which the program does not wait goes into the queue. It uses the host's
 // memory when it runs, and holds it until then. What the host must convert or lay out anew it reads at the call, as
 // PyTorch does (Copy.mm, copy_to_mps_).
-bool queue_copy(const at::Tensor& self, const at::Tensor& source) {
+bool queue_copy_across(const at::Tensor& self, const at::Tensor& source) {
   if (self.is_mps() == source.is_mps() || !runtime::DeviceQueue::takes_operators()) return false;
   if (self.layout() != at::kStrided || source.layout() != at::kStrided || self.strides() != source.strides() ||
       self.scalar_type() != source.scalar_type() || !source.is_non_overlapping_and_dense()) {
@@ -54,10 +58,22 @@ bool queue_copy(const at::Tensor& self, const at::Tensor& source) {
   return true;
 }
 
+// A copy within the device goes into the queue, unless the CPU's kernel has something to say of it.
+bool queue_copy_on_device(const at::Tensor& self, const at::Tensor& source) {
+  if (!self.is_mps() || !source.is_mps() || !runtime::DeviceQueue::takes_operators()) return false;
+  if (!dispatch::CallKey().read(self, source) || (source.is_complex() && !self.is_complex())) return false;
+  if (!at::is_expandable_to(source.sizes(), self.sizes()) || at::has_internal_overlap(self) == at::MemOverlap::Yes ||
+      at::get_overlap_status(self, source) == at::MemOverlapStatus::Partial) {
+    return false;
+  }
+  dispatch::in_turn([](const at::Tensor& target, const at::Tensor& from) { target.copy_(from); }, self, source);
+  return true;
+}
+
 at::Tensor& copy_into(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
   if (self.is_same(source)) return self;
   check_conversion(self, source);
-  if (non_blocking && queue_copy(self, source)) return self;
+  if (queue_copy_on_device(self, source) || (non_blocking && queue_copy_across(self, source))) return self;
   // To the host the copy waits for the device, unless the caller said that it will.
   if (!self.is_mps() && !non_blocking) observe::synchronize("copy to cpu");
   const std::uint64_t began = observe::profile_logging() ? gpu::trace::Trace::now_ns() : 0;

@@ -1,14 +1,17 @@
 // max_pool2d: one operator with a gradient of its own on MPS, where the CPU keeps the indices of the maxima.
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
+#include <ATen/TensorIterator.h>
 #include <torch/library.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include "backend/dispatch/cpu_call.h"
 #include "backend/ops/registration.h"
+#include "gpu/executor.h"
 
 namespace anymps::backend::ops {
 namespace {
@@ -59,9 +62,9 @@ struct Pooling {
   // writes them and reads them again, which a device that must not keep them would do twice.
   template <typename Visit>
   void each_window(const float* input, Visit visit) const {
-    const std::int64_t grain = std::max<std::int64_t>(1, at::internal::GRAIN_SIZE / in_size());
-    at::parallel_for(0, planes, grain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t plane = begin; plane < end; ++plane) {
+    const auto grain = static_cast<std::size_t>(std::max<std::int64_t>(1, at::internal::GRAIN_SIZE / in_size()));
+    gpu::executor().parallel_for(static_cast<std::size_t>(planes), grain, [&](std::size_t begin, std::size_t end) {
+      for (auto plane = static_cast<std::int64_t>(begin); plane < static_cast<std::int64_t>(end); ++plane) {
         for (std::int64_t oh = 0; oh < out_height; ++oh) each_in_row(input, plane, oh, visit);
       }
     });

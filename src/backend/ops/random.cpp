@@ -2,13 +2,13 @@
 // integer streams are a Mac's to the bit (floating ones to the rounding of log, sin and cos).
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
-#include <ATen/Parallel.h>
 #include <ATen/native/DistributionTemplates.h>
 #include <ATen/native/TensorIterator.h>
 #include <torch/library.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <numbers>
@@ -18,6 +18,7 @@
 #include "backend/ops/registration.h"
 #include "backend/runtime/device_errors.h"
 #include "backend/runtime/generator.h"
+#include "gpu/executor.h"
 #include "gpu/philox.h"
 
 namespace anymps::backend::ops {
@@ -27,15 +28,15 @@ using gpu::PhiloxBlock;
 using OptionalGenerator = std::optional<at::Generator>;
 
 constexpr float kEpsilon = std::numeric_limits<float>::epsilon();
-constexpr std::int64_t kGrain = 4096;
+constexpr std::size_t kGrain = 4096;
 
 // Fills `output` by blocks of `per_block` elements, one Philox index each; element(bits, i) is the i-th of a block.
 template <typename T, typename Element>
 void fill_blocks(T* output, std::int64_t count, std::int64_t per_block, runtime::MpsGenerator::Stream stream,
                  Element element) {
   const std::int64_t blocks = (count + per_block - 1) / per_block;
-  at::parallel_for(0, blocks, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t block = begin; block < end; ++block) {
+  gpu::executor().parallel_for(static_cast<std::size_t>(blocks), kGrain, [&](std::size_t begin, std::size_t end) {
+    for (auto block = static_cast<std::int64_t>(begin); block < static_cast<std::int64_t>(end); ++block) {
       const PhiloxBlock bits = gpu::philox(stream.seed, stream.index + static_cast<std::uint64_t>(block));
       const auto values = element(bits);
       const std::int64_t first = block * per_block;

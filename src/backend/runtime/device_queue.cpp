@@ -85,19 +85,28 @@ gpu::queue::CommandBuffer& DeviceQueue::open_buffer() {
 }
 
 void DeviceQueue::encoded_one(std::size_t bytes) {
-  const std::size_t ahead = in_flight_.fetch_add(1, std::memory_order_relaxed) + 1;
+  in_flight_.fetch_add(1, std::memory_order_relaxed);
   encoded_.fetch_add(1, std::memory_order_relaxed);
   DeviceWork::given();
   ++commands_;
   bytes_ += bytes;
-  const bool is_full =
-      is_adverse() ? ahead > kMostInFlight : commands_ >= kCommandsPerBuffer || bytes_ >= kBytesPerBuffer;
-  if (!is_full) return;
-  commit();
-  if (ahead > kMostInFlight) queue_.run_until_idle();
+}
+
+void DeviceQueue::close_chain() {
+  if (!chain_) return;
+  const std::size_t operators = chain_->operators();
+  add_command(operators, [chain = std::move(chain_)] { chain->run(); });
+}
+
+void DeviceQueue::commit_if_full() {
+  const bool is_far_ahead = in_flight_.load(std::memory_order_relaxed) > kMostInFlight;
+  const bool has_enough = !is_adverse() && (commands_ >= kCommandsPerBuffer || bytes_ >= kBytesPerBuffer);
+  if (is_far_ahead || has_enough) commit();
+  if (is_far_ahead) queue_.run_until_idle();
 }
 
 void DeviceQueue::commit() {
+  close_chain();
   if (!open_) return;
   threads_of_host.store(at::get_num_threads(), std::memory_order_relaxed);
   std::exchange(open_, nullptr)->commit();
@@ -125,7 +134,7 @@ void DeviceQueue::report(const std::exception_ptr& error) noexcept {
   }
 }
 
-DeviceQueue::Running::Running() noexcept {
+DeviceQueue::Running::Running(std::size_t operators) noexcept : operators_(operators) {
   runs_a_command = true;
   if (!gpu::queue::DeviceThreads::is_one() || omp_set_num_threads == nullptr) return;
   const int threads = threads_of_host.load(std::memory_order_relaxed);
@@ -134,7 +143,7 @@ DeviceQueue::Running::Running() noexcept {
 
 DeviceQueue::Running::~Running() {
   runs_a_command = false;
-  in_flight_.fetch_sub(1, std::memory_order_release);
+  in_flight_.fetch_sub(operators_, std::memory_order_release);
 }
 
 }  // namespace anymps::backend::runtime

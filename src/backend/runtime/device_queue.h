@@ -18,6 +18,14 @@
 
 namespace anymps::backend::runtime {
 
+// Operators that run together, as one command. Others can be added until something else is encoded, or somebody waits.
+class QueuedChain {
+ public:
+  virtual ~QueuedChain() = default;
+  virtual void run() = 0;
+  virtual std::size_t operators() const = 0;
+};
+
 class DeviceQueue {
  public:
   // Whether operators of this thread go into a queue now. They do not while every operator is watched (traces with
@@ -27,6 +35,11 @@ class DeviceQueue {
   // Work on `bytes` of memory in all. What it throws is an error of the device.
   template <typename Work>
   static void encode(std::size_t bytes, Work&& work);
+
+  // An operator on `bytes` of memory that may run together with those before it. `extend` is given the chain of these,
+  // or nullptr; it adds the operator and returns nullptr, or returns a new chain with it.
+  template <typename Extend>
+  static void chain(std::size_t bytes, Extend&& extend);
 
   // Whether all that was encoded has run.
   static bool is_idle() { return in_flight_.load(std::memory_order_acquire) == 0; }
@@ -43,10 +56,13 @@ class DeviceQueue {
   // A command while it runs.
   class Running {
    public:
-    Running() noexcept;
+    explicit Running(std::size_t operators) noexcept;
     ~Running();
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
+
+   private:
+    const std::size_t operators_;
   };
   static void report(const std::exception_ptr& error) noexcept;
   static void drain_all();
@@ -54,7 +70,13 @@ class DeviceQueue {
   DeviceQueue();
   static DeviceQueue& instance();
   gpu::queue::CommandBuffer& open_buffer();
+  template <typename Work>
+  void add_command(std::size_t operators, Work&& work);
+  // The chain becomes a command.
+  void close_chain();
   void encoded_one(std::size_t bytes);
+  // Hands the open buffer over where it is full.
+  void commit_if_full();
   void commit();
 
   static std::atomic<std::size_t> in_flight_;
@@ -62,18 +84,16 @@ class DeviceQueue {
   std::mutex mutex_;
   gpu::queue::CommandQueue queue_;
   std::shared_ptr<gpu::queue::CommandBuffer> open_;
-  std::size_t commands_ = 0;  // in it
+  std::unique_ptr<QueuedChain> chain_;  // behind what is in it
+  std::size_t commands_ = 0;            // in it
   std::size_t bytes_ = 0;
   std::atomic<std::uint64_t> encoded_{0};
 };
 
 template <typename Work>
-void DeviceQueue::encode(std::size_t bytes, Work&& work) {
-  BackwardThread::stay_on_caller();
-  DeviceQueue& queue = instance();
-  const std::lock_guard lock(queue.mutex_);
-  queue.open_buffer().make_encoder().encode([work = std::forward<Work>(work)]() mutable {
-    const Running running;
+void DeviceQueue::add_command(std::size_t operators, Work&& work) {
+  open_buffer().make_encoder().encode([operators, work = std::forward<Work>(work)]() mutable {
+    const Running running(operators);
     // What it holds goes before the command counts as done.
     auto own = std::move(work);
     try {
@@ -82,6 +102,29 @@ void DeviceQueue::encode(std::size_t bytes, Work&& work) {
       report(std::current_exception());
     }
   });
+}
+
+template <typename Work>
+void DeviceQueue::encode(std::size_t bytes, Work&& work) {
+  BackwardThread::stay_on_caller();
+  DeviceQueue& queue = instance();
+  const std::lock_guard lock(queue.mutex_);
+  queue.close_chain();
+  queue.add_command(1, std::forward<Work>(work));
+  queue.encoded_one(bytes);
+  queue.commit_if_full();
+}
+
+template <typename Extend>
+void DeviceQueue::chain(std::size_t bytes, Extend&& extend) {
+  BackwardThread::stay_on_caller();
+  DeviceQueue& queue = instance();
+  const std::lock_guard lock(queue.mutex_);
+  if (std::unique_ptr<QueuedChain> fresh = extend(queue.chain_.get())) {
+    queue.close_chain();
+    queue.commit_if_full();
+    queue.chain_ = std::move(fresh);
+  }
   queue.encoded_one(bytes);
 }
 

@@ -202,7 +202,9 @@ void* Heap::allocate(std::size_t bytes) noexcept {
 
 void Heap::hold(void* block) noexcept { header_of(block)->holders.fetch_add(1, std::memory_order_relaxed); }
 
-bool Heap::is_held(void* block) noexcept { return header_of(block)->holders.load(std::memory_order_acquire) > 1; }
+unsigned Heap::holders(void* block) noexcept { return header_of(block)->holders.load(std::memory_order_acquire); }
+
+bool Heap::is_held(void* block) noexcept { return holders(block) > 1; }
 
 void Heap::let_go(void* block) noexcept {
   Header* header = header_of(block);

@@ -47,6 +47,8 @@ class Heap {
   // A queued command that uses the block, whether its owner lives or not. Call hold() while the block is alive.
   void hold(void* block) noexcept;
   void let_go(void* block) noexcept;
+  // How many hold it: its owner, while it has one, and commands.
+  static unsigned holders(void* block) noexcept;
   // Whether a command holds a block that its owner has. Where none does, what commands did with it has been done.
   static bool is_held(void* block) noexcept;
 
