@@ -9,6 +9,9 @@ import pathlib
 import re
 import sys
 
+# The folder that PyTorch's packages lie in. An environment that pip builds in hides it.
+sys.path.insert(0, sys.argv[1])
+
 import torchgen
 from torchgen.aoti.fallback_ops import inductor_fallback_ops
 from torchgen.context import native_function_manager
@@ -59,4 +62,4 @@ def main(header: str, target: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*sys.argv[2:])

@@ -7,6 +7,8 @@ import sys
 import tarfile
 
 import pytest
+import torch
+import yaml
 
 ROOT = pathlib.Path(__file__).parents[2]
 MAKE = "import scikit_build_core.build as backend, sys; print(backend.build_sdist(sys.argv[1]))"
@@ -60,5 +62,17 @@ def test_pytorch_is_found_from_the_environment_that_pip_builds_in(sources, tmp_p
     (hiding / "sitecustomize.py").write_text(
         "import sys; sys.path[:] = [p for p in sys.path if 'site-packages' not in p]"
     )
-    done = configure(sources, tmp_path / "build", PYTHONPATH=str(hiding), PYTHONNOUSERSITE="1")
+    # What pyproject.toml asks for is there.
+    (hiding / "yaml").symlink_to(pathlib.Path(yaml.__file__).parent)
+    hidden = {"PYTHONPATH": str(hiding), "PYTHONNOUSERSITE": "1"}
+    done = configure(sources, tmp_path / "build", **hidden)
     assert done.returncode == 0, done.stderr
+    # So is PyTorch's generator of code.
+    release = ".".join(torch.__version__.split(".")[:2])
+    made = subprocess.run(
+        ["ninja", "-C", tmp_path / "build", f"torch{release}/backend/aoti_operators.cpp"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **hidden},
+    )
+    assert made.returncode == 0, made.stdout
