@@ -240,7 +240,7 @@ def test_bags_beside_the_indices_are_told_at_the_next_synchronisation(installed)
         assert installed.python(BAD_BAGS).splitlines() == [
             "[[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]]",
             "Invalid offsets in embedding_bag: bag 1 spans [3, 2) but num_indices is 4",
-            "Invalid offsets in embedding_bag: bag 1 spans [9, 4) but num_indices is 4",
+            "Invalid offsets in embedding_bag: bag 0 spans [0, 9) but num_indices is 4",
         ]
     else:
         # Where a Mac reads what lies beside the indices, the CPU's kernel refuses, at once.
