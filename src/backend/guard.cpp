@@ -7,7 +7,6 @@
 #include "backend/observe/synchronize.h"
 #include "backend/registration.h"
 #include "backend/release/torch_release.h"
-#include "backend/runtime/device_queue.h"
 #include "backend/runtime/event_time.h"
 #include "backend/runtime/memory.h"
 #include "backend/runtime/streams.h"
@@ -84,15 +83,13 @@ class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
       *event =
           reinterpret_cast<void*>(static_cast<std::uintptr_t>(pool.acquire(flag == c10::EventFlag::BACKEND_DEFAULT)));
     }
-    runtime::DeviceQueue::drain();
-    pool.record(event_id_of(*event));
+    runtime::record_event(event_id_of(*event));
   }
   void block(void*, const c10::Stream& stream) const override {
     if (runtime::has_stream_pool()) runtime::known_stream(stream.id());
   }
   bool queryEvent(void* event) const override {
-    gpu::Event state;
-    return event == nullptr || (gpu::EventPool::instance().lookup(event_id_of(event), state) && state.recorded);
+    return event == nullptr || runtime::is_reached(event_id_of(event));
   }
   void synchronizeEvent(void*) const override { observe::synchronize("event synchronize"); }
   double elapsedTime(void* start, void* end, c10::DeviceIndex) const override {

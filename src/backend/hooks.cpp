@@ -112,17 +112,13 @@ class MpsHooks final : public at::MPSHooksInterface {
   void releaseEvent(std::uint32_t id) const override {
     TORCH_CHECK(gpu::EventPool::instance().release(id), "Invalid Event ID: ", id);
   }
-  void recordEvent(std::uint32_t id) const override {
-    // An event tells when the work before it is done.
-    runtime::DeviceQueue::drain();
-    TORCH_CHECK(gpu::EventPool::instance().record(id), "Invalid Event ID: ", id);
-  }
+  void recordEvent(std::uint32_t id) const override { runtime::record_event(id); }
   void waitForEvent(std::uint32_t id) const override { runtime::event_in_use(id); }
   void synchronizeEvent(std::uint32_t id) const override {
     runtime::event_in_use(id);
     observe::synchronize("event synchronize");
   }
-  bool queryEvent(std::uint32_t id) const override { return runtime::event_in_use(id).recorded; }
+  bool queryEvent(std::uint32_t id) const override { return runtime::is_reached(id); }
   double elapsedTimeOfEvents(std::uint32_t start_id, std::uint32_t end_id) const override {
     observe::synchronize("event elapsed_time");
     return runtime::milliseconds_between(start_id, end_id);

@@ -30,17 +30,24 @@ bool EventPool::release(EventId id) {
   return true;
 }
 
-bool EventPool::record(EventId id) {
+std::uint64_t EventPool::record(EventId id) {
+  std::lock_guard lock(mutex_);
+  const auto found = in_use_.find(id);
+  if (found == in_use_.end()) return 0;
+  found->second = Event{.timed = found->second.timed, .recording = ++last_recording_};
+  return last_recording_;
+}
+
+void EventPool::reach(EventId id, std::uint64_t recording) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   std::lock_guard lock(mutex_);
   const auto found = in_use_.find(id);
-  if (found == in_use_.end()) return false;
-  found->second.recorded = true;
+  if (found == in_use_.end() || found->second.recording != recording) return;
+  found->second.reached = true;
   if (found->second.timed) {
     found->second.completed_at =
         static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
   }
-  return true;
 }
 
 bool EventPool::lookup(EventId id, Event& event) const {

@@ -388,3 +388,35 @@ print(x[7].item(), resident() - before)
         ANYMPS_QUEUE="async",
     ).stdout.split()
     assert float(said[0]) == 23 and int(said[1]) < 100, said
+
+
+EVENTS = """
+import time, torch
+x = torch.ones(900, 900, device="mps")
+def work():
+    y = x
+    for _ in range({products}):
+        y = y @ x
+    return y
+work()
+for make in (torch.mps.Event, lambda **timed: torch.Event(device="mps", **timed)):
+    first, last = make(enable_timing=True), make(enable_timing=True)
+    torch.mps.synchronize()
+    began = time.perf_counter()
+    first.record()
+    y = work()
+    last.record()
+    ahead = not last.query()
+    while not last.query():
+        time.sleep(0.001)
+    took = 1e3 * (time.perf_counter() - began)
+    y.sum().item()
+    print(ahead, 0 < first.elapsed_time(last) <= took)
+"""
+
+
+def test_an_event_is_reached_when_the_device_gets_there(python):
+    assert python(EVENTS.format(products=60), ANYMPS_QUEUE="async").stdout.split() == ["True"] * 4
+    assert python(EVENTS.format(products=60), ANYMPS_QUEUE="inline").stdout.split() == ["False", "True"] * 2
+    # It runs when the host asks.
+    assert python(EVENTS.format(products=60), ANYMPS_RACES="adverse").stdout.split() == ["False", "True"] * 2

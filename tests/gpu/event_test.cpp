@@ -13,25 +13,28 @@ TEST(Event, IsUnknownBeforeItIsAcquiredAndAfterItIsReleased) {
   EXPECT_TRUE(pool.lookup(id, event));
   EXPECT_TRUE(pool.release(id));
   EXPECT_FALSE(pool.release(id));
-  EXPECT_FALSE(pool.record(id));
+  EXPECT_EQ(pool.record(id), 0U);
 }
 
-TEST(Event, IsReachedOnceRecorded) {
+TEST(Event, IsReachedWhenTheDeviceSaysSo) {
   EventPool pool;
   const EventId id = pool.acquire(true);
   Event event;
   pool.lookup(id, event);
-  EXPECT_FALSE(event.recorded);
-  pool.record(id);
+  EXPECT_FALSE(event.reached);
+  const std::uint64_t recording = pool.record(id);
   pool.lookup(id, event);
-  EXPECT_TRUE(event.recorded);
+  EXPECT_FALSE(event.reached);
+  pool.reach(id, recording);
+  pool.lookup(id, event);
+  EXPECT_TRUE(event.reached);
   EXPECT_GT(event.completed_at, 0U);
 }
 
 TEST(Event, HasNoTimeUnlessAskedFor) {
   EventPool pool;
   const EventId id = pool.acquire(false);
-  pool.record(id);
+  pool.reach(id, pool.record(id));
   Event event;
   pool.lookup(id, event);
   EXPECT_EQ(event.completed_at, 0U);
@@ -40,12 +43,27 @@ TEST(Event, HasNoTimeUnlessAskedFor) {
 TEST(Event, ANumberThatIsUsedAgainStartsAfresh) {
   EventPool pool;
   const EventId id = pool.acquire(true);
-  pool.record(id);
+  const std::uint64_t recording = pool.record(id);
   pool.release(id);
   EXPECT_EQ(pool.acquire(true), id);
+  pool.reach(id, recording);
   Event event;
   pool.lookup(id, event);
-  EXPECT_FALSE(event.recorded);
+  EXPECT_FALSE(event.reached);
+}
+
+TEST(Event, ARecordingThatWasFollowedByAnotherReachesNothing) {
+  EventPool pool;
+  const EventId id = pool.acquire(true);
+  const std::uint64_t first = pool.record(id);
+  const std::uint64_t second = pool.record(id);
+  Event event;
+  pool.reach(id, first);
+  pool.lookup(id, event);
+  EXPECT_FALSE(event.reached);
+  pool.reach(id, second);
+  pool.lookup(id, event);
+  EXPECT_TRUE(event.reached);
 }
 
 }  // namespace

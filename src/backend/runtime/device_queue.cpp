@@ -114,6 +114,17 @@ void DeviceQueue::commit() {
   bytes_ = 0;
 }
 
+void DeviceQueue::flush() {
+  if (is_adverse()) return;
+  DeviceQueue& queue = instance();
+  const std::lock_guard lock(queue.mutex_);
+  queue.commit();
+}
+
+void DeviceQueue::let_run() {
+  if (is_adverse()) drain();
+}
+
 void DeviceQueue::drain_all() {
   if (runs_a_command) return;
   DeviceQueue& queue = instance();

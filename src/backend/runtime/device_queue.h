@@ -49,6 +49,12 @@ class DeviceQueue {
     if (!is_idle()) drain_all();
   }
 
+  // Hands over what was encoded, so that the device runs it whatever the host does next.
+  static void flush();
+
+  // The host looks how far the device is, and may do so until it is done: one that does nothing before runs here.
+  static void let_run();
+
   // Commands that were encoded since the process began, for tests and benchmarks.
   static std::uint64_t encoded() noexcept;
 

@@ -8,7 +8,13 @@ namespace anymps::backend::runtime {
 // Refuses a number that is not in use.
 gpu::Event event_in_use(gpu::EventId id);
 
-// Milliseconds between two recorded events; refuses events without timing, and the wrong order.
+// The device reaches it when it has done what was encoded before.
+void record_event(gpu::EventId id);
+
+// Whether it has. A host may ask until it has.
+bool is_reached(gpu::EventId id);
+
+// Milliseconds between two recorded events, when the device is done; refuses events without timing, and the wrong order.
 double milliseconds_between(gpu::EventId start, gpu::EventId end);
 
 }  // namespace anymps::backend::runtime
