@@ -88,9 +88,7 @@ class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
   void block(void*, const c10::Stream& stream) const override {
     if (runtime::has_stream_pool()) runtime::known_stream(stream.id());
   }
-  bool queryEvent(void* event) const override {
-    return event == nullptr || runtime::is_reached(event_id_of(event));
-  }
+  bool queryEvent(void* event) const override { return event == nullptr || runtime::is_reached(event_id_of(event)); }
   void synchronizeEvent(void*) const override { observe::synchronize("event synchronize"); }
   double elapsedTime(void* start, void* end, c10::DeviceIndex) const override {
     TORCH_CHECK(start != nullptr && end != nullptr, "Both events must be recorded before calculating elapsed time.");

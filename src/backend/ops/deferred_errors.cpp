@@ -115,8 +115,8 @@ bool is_of_offsets(const c10::Error& error) {
   return text.find("offsets[") != std::string_view::npos || text.find("i < index_size") != std::string_view::npos;
 }
 
-// Of the first bag that does not lie within the indices, as embedding_bag's kernel says it. That begins the first bag at
-// zero and ends the last one with the indices, and counts in 32 bits.
+// Of the first bag that does not lie within the indices, as embedding_bag's kernel says it. That begins the first bag
+// at zero and ends the last one with the indices, and counts in 32 bits.
 std::optional<std::string> text_of_bad_bag(const std::vector<c10::IValue>& arguments) {
   const at::Tensor offsets = arguments[2].toTensor().to(at::kCPU, at::kLong).contiguous();
   const auto count = static_cast<std::uint32_t>(arguments[1].toTensor().numel());

@@ -14,7 +14,8 @@ void record_event(gpu::EventId id);
 // Whether it has. A host may ask until it has.
 bool is_reached(gpu::EventId id);
 
-// Milliseconds between two recorded events, when the device is done; refuses events without timing, and the wrong order.
+// Milliseconds between two recorded events, once the device is done; refuses events without timing, and the wrong
+// order.
 double milliseconds_between(gpu::EventId start, gpu::EventId end);
 
 }  // namespace anymps::backend::runtime
