@@ -23,6 +23,7 @@ import dataclasses
 import functools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,6 +38,8 @@ RECORDS = ROOT / "build" / "gate.jsonl"
 BUDGETS = HERE / "budgets.tsv"
 # What a suite may take of memory: the largest simulate a Mac whose memory is touched.
 SHARE_BYTES = 4 << 30
+# What the suites may write: folders of tests, caches of kernels, checkpoints.
+LEAST_ON_DISK = 2 << 30
 # What hangs is ended after so many seconds. Slow machines take a tenth of it.
 MOST_OF_A_PROCESS = 600
 MOST_OF_A_SUITE = 3000
@@ -193,9 +196,13 @@ def run_suite(suite: str, share: int) -> tuple[Record, int, str]:
             env["OMP_NUM_THREADS"] = "1"
         status, printed = run_limited(command, MOST_OF_A_SUITE, env)
         record = Record(suite)
-        if report.exists():
+        try:
             for file, name, seconds, outcome in cases_of(report):
                 record.add(f"{file.removeprefix('tests.').replace('.', '/')}::{name}", seconds, outcome)
+        except (OSError, xml.etree.ElementTree.ParseError) as error:
+            # A suite without a whole report did not pass, and the suites after it are run all the same.
+            status = status or 1
+            printed += f"\n{suite} left no report that can be read: {error}; {disk()}"
         return record, status, printed
 
 
@@ -222,6 +229,20 @@ def available_bytes() -> int:
         return next(int(line.split()[1]) for line in file if line.startswith("MemAvailable")) * 1024
 
 
+def disk() -> str:
+    """What is free where the suites write."""
+    places = {"the checkout": ROOT, "temporary files": Path(tempfile.gettempdir())}
+    return ", ".join(
+        f"{shutil.disk_usage(place).free / 2**30:.1f} GiB free for {name}" for name, place in places.items()
+    )
+
+
+def check_disk() -> None:
+    """Suites on a full disk fail in a hundred ways, none of which says so."""
+    if any(shutil.disk_usage(place).free < LEAST_ON_DISK for place in (ROOT, tempfile.gettempdir())):
+        raise SystemExit(f"gate: the suites write up to {LEAST_ON_DISK >> 30} GiB, and there are {disk()}; make room")
+
+
 # The table
 
 
@@ -243,7 +264,9 @@ def table() -> str:
     slowest = sorted((tuple(slow) for record in records for slow in record.slowest), reverse=True)[:10]
     lines += ["", "slowest tests", *(f"{seconds:7.1f}  {name}" for seconds, name in slowest)]
     tests, failed, skipped = (sum(getattr(r, field) for r in records) for field in ("tests", "failed", "skipped"))
-    return "\n".join([*lines, "", *over, f"{tests - failed - skipped} passed, {failed} failed, {skipped} skipped"])
+    return "\n".join(
+        [*lines, "", *over, disk(), f"{tests - failed - skipped} passed, {failed} failed, {skipped} skipped"]
+    )
 
 
 def run(options) -> bool:
@@ -258,6 +281,7 @@ def run(options) -> bool:
     ]
     if forgotten:
         raise SystemExit(f"gate: {BUDGETS.name} says nothing of {', '.join(sorted(forgotten))}")
+    check_disk()
     if not options.append:
         RECORDS.unlink(missing_ok=True)
     good = True
