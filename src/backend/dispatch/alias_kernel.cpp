@@ -13,6 +13,7 @@
 #include "backend/dispatch/call_key.h"
 #include "backend/dispatch/elementwise_chain.h"
 #include "backend/dispatch/queued_call.h"
+#include "backend/dispatch/queued_function.h"
 #include "backend/dispatch/queued_operators.h"
 #include "backend/dispatch/refusal.h"
 #include "backend/dispatch/refused_operators.h"
@@ -52,7 +53,7 @@ bool may_be_on_cpu(std::string_view operator_name, std::string_view argument) {
 }  // namespace
 
 struct AliasKernel::Facts {
-  explicit Facts(std::string_view name) : widening(name), waiting(name), queueing(queueing_of(name)) {}
+  explicit Facts(std::string_view name) : widening(name), waiting(name), queueing(queueing_of(name)), may_fail_late(dispatch::may_fail_late(name)) {}
 
   bool writes_arguments = false;
   std::vector<bool> is_generator;
@@ -62,6 +63,7 @@ struct AliasKernel::Facts {
   Widening widening;
   observe::WaitingOperator waiting;
   Queueing queueing;
+  bool may_fail_late = false;
   std::optional<ElementwiseOperator> elementwise;
 };
 
@@ -138,6 +140,11 @@ c10::IValue kept_value(QueuedCall& queued, const c10::IValue& value) {
     for (const at::Tensor& each : value.toTensorVector()) list.push_back(queued.alias(each));
     return list;
   }
+  if (const auto tensors = runtime::optional_tensors(value)) {
+    runtime::OptionalTensors list;
+    for (const std::optional<at::Tensor> tensor : *tensors) list.push_back(kept(queued, tensor));
+    return list;
+  }
   if (value.isDevice() && value.toDevice().is_mps()) return runtime::kCpuDevice;
   return value;
 }
@@ -189,7 +196,7 @@ void AliasKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
   {
     runtime::RouteScope route;
     c10::impl::ExcludeDispatchKeyGuard no_cpu_autocast(c10::DispatchKey::AutocastCPU);
-    call(op, facts, stack);
+    compute(op, stack);
   }
   const bool changed_shapes = facts.writes_arguments && alias.finish();
   for (std::size_t i = stack->size() - schema.returns().size(); i < stack->size(); ++i) to_mps(alias, (*stack)[i]);
@@ -214,6 +221,7 @@ void AliasKernel::queue(const ResultKinds& kinds, const c10::OperatorHandle& op,
                         torch::jit::Stack* stack) {
   const std::size_t begin = stack->size() - op.schema().arguments().size();
   QueuedCall queued(kinds);
+  if (facts.may_fail_late) queued.keep_line();
   torch::jit::Stack cpu;
   for (std::size_t i = begin; i < stack->size(); ++i) cpu.push_back(kept_value(queued, (*stack)[i]));
   std::unique_ptr<ElementwiseStep> step;
@@ -221,8 +229,8 @@ void AliasKernel::queue(const ResultKinds& kinds, const c10::OperatorHandle& op,
   if (step) {
     queue_step(queued.bytes(), std::move(step));
   } else {
-    queued.encode([this, op, &facts, cpu = std::move(cpu)]() mutable {
-      call(op, facts, &cpu);
+    queued.encode([this, op, cpu = std::move(cpu)]() mutable {
+      compute(op, &cpu);
       QueuedCall::Results results;
       for (const c10::IValue& value : cpu) results.push_back(value.toTensor());
       cpu.clear();
@@ -248,7 +256,8 @@ bool is_missing_kernel(const c10::NotImplementedError& error) {
 
 }  // namespace
 
-void AliasKernel::call(const c10::OperatorHandle& op, const Facts& facts, torch::jit::Stack* stack) {
+void AliasKernel::compute(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const Facts& facts = this->facts(op);
   if (target_ == AliasTarget::kDispatcher) {
     op.callBoxed(stack);
     return;

@@ -24,17 +24,20 @@ enum class AliasTarget {
   kDispatcher,  // through the dispatcher, by the aliases' own keys: layouts other than strided
 };
 
-class AliasKernel final : public c10::OperatorKernel {
+class AliasKernel : public c10::OperatorKernel {
  public:
   AliasKernel(AliasTarget target, DeviceCheck check);
   ~AliasKernel() override;
 
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
 
+ protected:
+  // The operator on CPU tensors, when its turn has come.
+  virtual void compute(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
  private:
   struct Facts;
   const Facts& facts(const c10::OperatorHandle& op);
-  void call(const c10::OperatorHandle& op, const Facts& facts, torch::jit::Stack* stack);
   // The same later, on the device's thread: its results take the arguments' place on the stack.
   void queue(const ResultKinds& kinds, const c10::OperatorHandle& op, const Facts& facts, torch::jit::Stack* stack);
   void learn(std::string_view key, c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<c10::IValue> results);

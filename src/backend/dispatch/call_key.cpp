@@ -28,6 +28,11 @@ bool is_in_a_block(const c10::TensorImpl& impl) {
   return data.get() == nullptr || (data.get_context() == data.get() && runtime::in_heap(data.get()));
 }
 
+// As an index: how many elements it selects is written in its values.
+bool is_mask(const at::Tensor& index) {
+  return index.defined() && (index.scalar_type() == at::kBool || index.scalar_type() == at::kByte);
+}
+
 // What the CPU's kernels refuse.
 bool overlaps_in_part(const at::Tensor& written, const at::Tensor& other) {
   if (!other.defined() || !other.is_mps() || other.is_same(written)) return false;
@@ -47,7 +52,9 @@ bool overlaps_another(const c10::IValue& written, c10::ArrayRef<c10::IValue> arg
 }  // namespace
 
 void CallKey::note(const at::Tensor& tensor) {
-  if (tensor.defined()) all_floating_ &= c10::isFloatingType(tensor.scalar_type()) || tensor.is_complex();
+  // One that Python made of a number has a say in no type but where all are such.
+  if (!tensor.defined() || tensor.unsafeGetTensorImpl()->is_wrapped_number()) return;
+  all_floating_ &= c10::isFloatingType(tensor.scalar_type()) || tensor.is_complex();
 }
 
 bool CallKey::add(const at::Tensor& tensor) {
@@ -136,6 +143,12 @@ bool CallKey::add_value(const c10::IValue& value, bool is_number) {
     put(list.size());
     for (const at::Tensor& each : list) {
       if (!add(each)) return false;
+    }
+  } else if (const auto tensors = runtime::optional_tensors(value)) {
+    put('O');
+    put(tensors->size());
+    for (const std::optional<at::Tensor> each : *tensors) {
+      if (!add(each) || (each && is_mask(*each))) return false;
     }
   } else {
     return false;

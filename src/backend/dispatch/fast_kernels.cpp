@@ -39,7 +39,7 @@ struct Hot<Op, Result(Arguments...)> {
       if (runtime::DeviceQueue::takes_operators() && is_long(std::get<0>(std::tie(arguments...)))) {
         return call_boxed(arguments...);
       }
-      static KnownResults known;
+      static auto& known = KnownResults::kept_for_good();
       return or_boxed(
           [&] {
             return run_or_queue<Result>(
@@ -89,8 +89,9 @@ struct Hot<Op, Result(Arguments...)> {
 
   static Result call_boxed(Arguments... arguments) {
     static const c10::OperatorHandle op = c10::Dispatcher::singleton().findSchemaOrThrow(Op::name, Op::overload_name);
-    static const c10::BoxedKernel kernel = c10::BoxedKernel::makeFromFunctor(
-        std::make_unique<AliasKernel>(AliasTarget::kCpuKernel, DeviceCheck::kIterator));
+    // Commands that are left when the program ends run while static objects are being torn down.
+    static const auto& kernel = *new c10::BoxedKernel(c10::BoxedKernel::makeFromFunctor(
+        std::make_unique<AliasKernel>(AliasTarget::kCpuKernel, DeviceCheck::kIterator)));
     return c10::impl::BoxedKernelWrapper<Result(Arguments...)>::call(
         kernel, op, c10::DispatchKeySet(c10::DispatchKey::MPS), arguments...);
   }

@@ -32,6 +32,10 @@ using ResultKinds = c10::SmallVector<ResultKind, 2>;
 
 class KnownResults {
  public:
+  // For an operator that is a function: commands that are left when the program ends run while static objects are being
+  // torn down.
+  static KnownResults& kept_for_good() { return *new KnownResults; }
+
   // nullptr: the call has to run when it is called. What is returned stays for good.
   const ResultKinds* find(std::string_view key) const;
   // From a call that ran: the tensors that it may have returned, and its results, both as the caller has them. Nothing

@@ -4,7 +4,10 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <exception>
+
 #include "backend/dispatch/tensor_access.h"
+#include "backend/runtime/call_site.h"
 #include "backend/runtime/memory.h"
 #include "backend/runtime/placed_results.h"
 #include "gpu/memory/unified_memory.h"
@@ -45,6 +48,8 @@ QueuedCall::QueuedCall(const ResultKinds& kinds) {
   }
 }
 
+void QueuedCall::keep_line() { frame_.line = runtime::call_site(); }
+
 at::Tensor QueuedCall::alias(const at::Tensor& tensor) {
   if (!tensor.defined()) return tensor;
   c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
@@ -78,13 +83,19 @@ void QueuedCall::Frame::run(c10::function_ref<Results()> compute) {
   // Gradients were taken care of when the operator was called; autocast decided then.
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::DispatchKey::AutocastCPU);
+  const runtime::CallSiteScope called_at(line);
   const runtime::RouteScope route;
   runtime::PlacedResults placed;
   for (const Place& place : places) {
     if (place.alias.storage().nbytes() == 0) continue;
     placed.add(place.alias.storage().mutable_data(), place.alias.storage().nbytes());
   }
-  move_into_place(compute());
+  try {
+    move_into_place(compute());
+  } catch (...) {
+    for (const Place& place : places) place.alias.zero_();
+    runtime::DeviceQueue::report(std::current_exception());
+  }
 }
 
 // Kernels may have left results elsewhere, one in the place of another even.

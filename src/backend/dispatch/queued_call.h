@@ -9,6 +9,7 @@
 #include <c10/util/SmallVector.h>
 
 #include <cstddef>
+#include <string>
 #include <utility>
 
 #include "backend/dispatch/known_results.h"
@@ -49,6 +50,9 @@ class QueuedCall {
   HeldBlocks take_held() { return std::move(frame_.held); }
   std::size_t bytes() const { return bytes_; }
 
+  // Errors that the device finds in it name the line that is calling it now.
+  void keep_line();
+
   // Queues `compute`, which is called once and returns the CPU's results.
   template <typename Compute>
   void encode(Compute compute) {
@@ -68,7 +72,9 @@ class QueuedCall {
   struct Frame {
     c10::SmallVector<Place, 2> places;
     HeldBlocks held;
+    std::string line;  // empty: nobody knows
 
+    // What `compute` throws is an error of the device; new results are zero then.
     void run(c10::function_ref<Results()> compute);
     void move_into_place(const Results& results) const;
   };

@@ -79,14 +79,16 @@ Result run_or_queue(KnownResults& known, const Run& run, const Compute& compute,
 }
 
 // `work` on the memory of the device's tensors: now, or as a command. It is called with them, or with CPU tensors in
-// their places, and returns nothing.
-template <typename Work, typename... Tensors>
+// their places, and returns nothing. An error that it reports names the line of this call if `keeps_line`, which costs
+// a microsecond.
+template <bool keeps_line = false, typename Work, typename... Tensors>
 void in_turn(const Work& work, const Tensors&... tensors) {
   if (!runtime::DeviceQueue::takes_operators()) {
     (runtime::wait_for_commands(*tensors.storage().unsafeGetStorageImpl()), ...);
     return work(tensors...);
   }
   QueuedCall call({});
+  if constexpr (keeps_line) call.keep_line();
   call.encode([work, own = std::tuple(call.alias(tensors)...)] {
     std::apply(work, own);
     return QueuedCall::Results();

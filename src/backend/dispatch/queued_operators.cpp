@@ -7,8 +7,8 @@
 namespace anymps::backend::dispatch {
 namespace {
 
-// An underscore at the end of an operator's name is left out here. They look at no value to refuse it, and the shapes
-// of their results follow from those of their arguments. Integers by zero, and to negative powers, are errors of the
+// An underscore at the end of an operator's name is left out here. They look at no value to refuse it at the call, and
+// the shapes of their results follow from those of their arguments. Integers by zero, and to negative powers, are errors of the
 // CPU's kernels: of division and powers those of floating types alone (CallKey).
 constexpr auto kQueued = std::to_array<std::string_view>({
     "_adaptive_avg_pool2d",
@@ -153,6 +153,7 @@ constexpr auto kQueued = std::to_array<std::string_view>({
     "smooth_l1_loss_backward",
     "softplus",
     "softplus_backward",
+    "sort",
     "sqrt",
     "std",
     "sub",
@@ -162,6 +163,7 @@ constexpr auto kQueued = std::to_array<std::string_view>({
     "tanh_backward",
     "threshold",
     "threshold_backward",
+    "topk",
     "tril",
     "triu",
     "trunc",
@@ -176,6 +178,26 @@ constexpr auto kQueued = std::to_array<std::string_view>({
 });
 static_assert(std::ranges::is_sorted(kQueued));
 
+// By an index out of bounds.
+constexpr auto kMayFailLate = std::to_array<std::string_view>({
+    "_embedding_bag",
+    "_embedding_bag_forward_only",
+    "_index_put_impl",
+    "embedding_dense_backward",
+    "gather",
+    "index",
+    "index_add",
+    "index_select",
+    "nll_loss2d_backward",
+    "nll_loss2d_forward",
+    "nll_loss_backward",
+    "nll_loss_forward",
+    "scatter",
+    "scatter_add",
+    "scatter_reduce",
+});
+static_assert(std::ranges::is_sorted(kMayFailLate));
+
 constexpr auto kQueuedOnFractions = std::to_array<std::string_view>({"div", "fmod", "pow", "remainder"});
 
 std::string_view without_underscore(std::string_view name) {
@@ -187,8 +209,12 @@ std::string_view without_underscore(std::string_view name) {
 
 Queueing queueing_of(std::string_view name) {
   name = without_underscore(name);
-  if (std::ranges::binary_search(kQueued, name)) return Queueing::kAlways;
+  if (std::ranges::binary_search(kQueued, name) || may_fail_late(name)) return Queueing::kAlways;
   return std::ranges::binary_search(kQueuedOnFractions, name) ? Queueing::kOnFractions : Queueing::kNever;
+}
+
+bool may_fail_late(std::string_view name) {
+  return std::ranges::binary_search(kMayFailLate, without_underscore(name));
 }
 
 }  // namespace anymps::backend::dispatch

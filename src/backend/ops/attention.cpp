@@ -72,7 +72,7 @@ OutputAndWeights attention(const at::Tensor& query, const at::Tensor& key, const
   check_attention_supported(query, key, value, dropout, grouped);
   TORCH_CHECK(!mask || !mask->defined() || !causal || takes_mask_with_causality(query, key, value, *mask),
               "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
-  static dispatch::KnownResults known;
+  static auto& known = dispatch::KnownResults::kept_for_good();
   return dispatch::on_cpu_tensors(known, attention_on_cpu, query, key, value, mask, causal, scale, grouped);
 }
 
@@ -136,7 +136,7 @@ at::Tensor safe_softmax_on_cpu(const at::Tensor& scores, std::int64_t dim, std::
 }
 
 at::Tensor safe_softmax(const at::Tensor& scores, std::int64_t dim, std::optional<at::ScalarType> dtype) {
-  static dispatch::KnownResults known;
+  static auto& known = dispatch::KnownResults::kept_for_good();
   at::Tensor result = dispatch::on_cpu_tensors(known, safe_softmax_on_cpu, scores, dim, dtype);
   // What a Mac's passes would hold at this point, so that the peak of the device's memory is a Mac's. Never touched.
   const at::Tensor masked = at::empty(scores.sizes(), scores.options().dtype(at::kBool));

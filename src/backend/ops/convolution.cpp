@@ -70,7 +70,7 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const 
   check_same_type(input, weight, bias.value_or(at::Tensor()));
   check_convolution_supported(input, transposed);
   observe::name_call(transposed ? "aten::_mps_convolution_transpose" : "aten::_mps_convolution");
-  static dispatch::KnownResults known;
+  static auto& known = dispatch::KnownResults::kept_for_good();
   return dispatch::on_cpu_tensors(known, convolution_on_cpu, input, weight, bias, stride, padding, dilation, transposed,
                                   output_padding, groups, layout_of_results(input, weight));
 }
@@ -94,7 +94,7 @@ ThreeTensors convolution_backward(const at::Tensor& grad, const at::Tensor& inpu
                                   SymInts stride, SymInts padding, SymInts dilation, bool transposed,
                                   SymInts output_padding, c10::SymInt groups, std::array<bool, 3> wanted) {
   observe::name_call(transposed ? "aten::mps_convolution_transpose_backward" : "aten::mps_convolution_backward");
-  static dispatch::KnownResults known;
+  static auto& known = dispatch::KnownResults::kept_for_good();
   return dispatch::on_cpu_tensors(known, convolution_gradients_on_cpu, grad, input, weight, stride, padding, dilation,
                                   transposed, output_padding, groups, wanted, layout_of_results(input, weight));
 }

@@ -11,6 +11,7 @@
 
 #include "backend/dispatch/alias_kernel.h"
 #include "backend/dispatch/cpu_call.h"
+#include "backend/dispatch/queued_function.h"
 #include "backend/ops/registration.h"
 #include "backend/release/torch_release.h"
 #include "backend/runtime/argument_tensors.h"
@@ -64,8 +65,10 @@ constexpr DeferredOperator kDeferred[] = {
 
 bool is_iterated(Family family) { return family == Family::kIndex || family == Family::kIndexPut; }
 
+// Of an index among the values of a tensor. Dimensions are checked by the host, before the device gets anything.
 bool is_out_of_bounds(const c10::Error& error) {
   const std::string_view text = error.what_without_backtrace();
+  if (text.starts_with("Dimension")) return false;
   return text.find("out of bounds") != std::string_view::npos || text.find("out of range") != std::string_view::npos ||
          text.find("num_embeddings") != std::string_view::npos || text.find("valid range") != std::string_view::npos;
 }
@@ -145,27 +148,28 @@ std::int64_t selected_rows(const std::vector<c10::IValue>& arguments) {
   return self.dim() > 0 ? self.size(arguments[1].toInt()) : 1;
 }
 
-class DeferredErrorKernel final : public c10::OperatorKernel {
+class DeferredErrorKernel final : public dispatch::AliasKernel {
  public:
   explicit DeferredErrorKernel(Family family)
-      : family_(family),
-        inner_(dispatch::AliasTarget::kCpuKernel,
-               is_iterated(family) ? dispatch::DeviceCheck::kIterator : dispatch::DeviceCheck::kPlaceholder) {}
+      : AliasKernel(dispatch::AliasTarget::kCpuKernel,
+                    is_iterated(family) ? dispatch::DeviceCheck::kIterator : dispatch::DeviceCheck::kPlaceholder),
+        family_(family) {}
 
-  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+ protected:
+  void compute(const c10::OperatorHandle& op, torch::jit::Stack* stack) override {
     const std::size_t count = op.schema().arguments().size();
     const std::size_t begin = stack->size() - count;
     std::vector<c10::IValue> arguments(stack->begin() + static_cast<std::ptrdiff_t>(begin), stack->end());
     if (family_ == Family::kEmbeddingBackward) keep_in_range(*stack, begin);
     try {
-      inner_(op, keys, stack);
+      AliasKernel::compute(op, stack);
     } catch (const c10::Error& error) {
       const bool of_offsets = kChecksOffsets && family_ == Family::kEmbeddingBag && is_of_offsets(error);
       if (!of_offsets && !is_out_of_bounds(error)) throw;
       std::optional<std::string> text = of_offsets ? text_of_bad_bag(arguments) : message(error, arguments);
       stack->resize(begin);
       // Where there is no result of the right shape either, the host itself refuses, as it does on a Mac.
-      recover(op, keys, arguments, stack);
+      recover(op, arguments, stack);
       if (text) runtime::report_error({*std::move(text), op.schema().name(), __FILE__, __LINE__, {}});
     }
   }
@@ -203,8 +207,7 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
   }
 
   // What a GPU leaves where an index was bad is undefined; what counts is the shape, and that nothing else is touched.
-  void recover(const c10::OperatorHandle& op, c10::DispatchKeySet keys, std::vector<c10::IValue>& arguments,
-               torch::jit::Stack* stack) {
+  void recover(const c10::OperatorHandle& op, std::vector<c10::IValue>& arguments, torch::jit::Stack* stack) {
     const bool writes = op.schema().returns()[0].alias_info() != nullptr;
     switch (family_) {
       case Family::kGather:
@@ -237,7 +240,7 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
         break;
     }
     stack->insert(stack->end(), arguments.begin(), arguments.end());
-    inner_(op, keys, stack);
+    AliasKernel::compute(op, stack);
   }
 
   // The tensor that the call writes: the last argument, the first, or a new one.
@@ -258,15 +261,17 @@ class DeferredErrorKernel final : public c10::OperatorKernel {
     return result;
   }
 
-  Family family_;
-  dispatch::AliasKernel inner_;
+  const Family family_;
 };
 
 void assert_async(const at::Tensor& self, std::string message) {
   TORCH_CHECK(self.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
   TORCH_CHECK(self.numel() < 2, "Boolean value of Tensor with more than one value is ambiguous");
-  dispatch::CpuCall cpu;
-  if (!cpu(self).is_nonzero()) runtime::report_error({std::move(message), "assert_async", __FILE__, __LINE__, {}});
+  const auto look = [message = std::move(message)](const at::Tensor& given) {
+    dispatch::CpuCall cpu;
+    if (!cpu(given).is_nonzero()) runtime::report_error({message, "assert_async", __FILE__, __LINE__, {}});
+  };
+  dispatch::in_turn</*keeps_line=*/true>(look, self);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const std::
     check_on_device(*bias, "bias");
     TORCH_CHECK(is_supported(*bias), "MPS device does not support linear for non-float bias");
   }
-  static dispatch::KnownResults known;
+  static auto& known = dispatch::KnownResults::kept_for_good();
   return dispatch::on_cpu_tensors(known, linear_on_cpu, input, weight, bias, folds(input, weight, bias));
 }
 
@@ -71,7 +71,7 @@ ThreeGradients linear_gradients_on_cpu(const at::Tensor& x, const at::Tensor& g,
 
 ThreeGradients linear_backward(const at::Tensor& input, const at::Tensor& grad, const at::Tensor& weight,
                                std::array<bool, 3> wanted) {
-  static dispatch::KnownResults known;
+  static auto& known = dispatch::KnownResults::kept_for_good();
   return dispatch::on_cpu_tensors(known, linear_gradients_on_cpu, input, grad, weight, wanted);
 }
 

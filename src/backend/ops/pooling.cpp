@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "backend/dispatch/cpu_call.h"
+#include "backend/dispatch/queued_function.h"
 #include "backend/ops/registration.h"
 #include "gpu/executor.h"
 
@@ -125,12 +125,10 @@ Pooling pooling_of(const at::Tensor& x, at::IntArrayRef out, at::IntArrayRef ker
           .horizontal = Window::of(1, kernel, stride, padding, dilation)};
 }
 
-at::Tensor max_pool2d(const at::Tensor& input, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
-                      at::IntArrayRef dilation, bool ceil_mode) {
-  dispatch::CpuCall cpu;
-  const at::Tensor x = cpu(input);
+at::Tensor maxima(const at::Tensor& x, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
+                  at::IntArrayRef dilation, bool ceil_mode) {
   if (!is_plain_input(x)) {
-    return cpu.back(std::get<0>(at::max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode)));
+    return std::get<0>(at::max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
   }
   // The meta kernel checks the arguments and says the shape, and does no work.
   const auto shape = std::get<0>(at::max_pool2d_with_indices(at::empty_like(x, at::kMeta), kernel, stride, padding,
@@ -142,29 +140,39 @@ at::Tensor max_pool2d(const at::Tensor& input, at::IntArrayRef kernel, at::IntAr
   pooling_of(x, shape, kernel, stride, padding, dilation)
       .each_window(x.const_data_ptr<float>(),
                    [values](std::int64_t window, float maximum, std::int64_t) { values[window] = maximum; });
-  return cpu.back(std::move(result));
+  return result;
 }
 
 // Finds each window's maximum again and gives its gradient to it. The order of additions is the CPU's, so the result
 // is the same to the bit.
-at::Tensor max_pool2d_backward(const at::Tensor& grad, const at::Tensor& input, at::IntArrayRef kernel,
-                               at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
-                               bool ceil_mode) {
-  dispatch::CpuCall cpu;
-  const at::Tensor x = cpu(input);
+at::Tensor gradient_of_maxima(const at::Tensor& grad, const at::Tensor& x, at::IntArrayRef kernel,
+                              at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                              bool ceil_mode) {
   if (!is_plain_input(x)) {
     const auto indices = std::get<1>(at::max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
-    return cpu.back(
-        at::max_pool2d_with_indices_backward(cpu(grad), x, kernel, stride, padding, dilation, ceil_mode, indices));
+    return at::max_pool2d_with_indices_backward(grad, x, kernel, stride, padding, dilation, ceil_mode, indices);
   }
-  const at::Tensor given = cpu(grad).contiguous();
+  const at::Tensor given = grad.contiguous();
   at::Tensor result = at::zeros_like(x);
   const float* gradients = given.const_data_ptr<float>();
   float* target = result.mutable_data_ptr<float>();
   pooling_of(x, given.sizes(), kernel, stride, padding, dilation)
       .each_window(x.const_data_ptr<float>(),
                    [=](std::int64_t window, float, std::int64_t place) { target[place] += gradients[window]; });
-  return cpu.back(std::move(result));
+  return result;
+}
+
+at::Tensor max_pool2d(const at::Tensor& input, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
+                      at::IntArrayRef dilation, bool ceil_mode) {
+  static auto& known = dispatch::KnownResults::kept_for_good();
+  return dispatch::on_cpu_tensors(known, maxima, input, kernel, stride, padding, dilation, ceil_mode);
+}
+
+at::Tensor max_pool2d_backward(const at::Tensor& grad, const at::Tensor& input, at::IntArrayRef kernel,
+                               at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                               bool ceil_mode) {
+  static auto& known = dispatch::KnownResults::kept_for_good();
+  return dispatch::on_cpu_tensors(known, gradient_of_maxima, grad, input, kernel, stride, padding, dilation, ceil_mode);
 }
 
 }  // namespace

@@ -14,6 +14,18 @@ std::string call_site();
 // The lines of the user's that lead there, innermost first, at most so many.
 std::vector<std::string> call_sites(std::size_t most);
 
+// While it lives, this thread runs what was called at that line before, or at a line that nobody knows if it is empty.
+class CallSiteScope {
+ public:
+  explicit CallSiteScope(const std::string& site) noexcept;
+  ~CallSiteScope();
+  CallSiteScope(const CallSiteScope&) = delete;
+  CallSiteScope& operator=(const CallSiteScope&) = delete;
+
+ private:
+  const std::string* const before_;
+};
+
 // PyTorch's thread for gradients runs no Python: what is called there is called by the line that this names, until it
 // names another.
 void remember_backward_site();

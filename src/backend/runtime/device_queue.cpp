@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <exception>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -52,6 +53,8 @@ std::atomic<int> threads_of_host{1};
 
 thread_local bool runs_a_command = false;
 thread_local int device_thread_has = 0;
+
+const std::string kNoLine;
 
 }  // namespace
 
@@ -139,13 +142,13 @@ void DeviceQueue::report(const std::exception_ptr& error) noexcept {
   try {
     std::rethrow_exception(error);
   } catch (const c10::Error& caught) {
-    gpu::report_device_error({caught.what_without_backtrace(), "", __FILE__, __LINE__, {}});
+    gpu::report_device_error({caught.what_without_backtrace(), "", __FILE__, __LINE__, call_site()});
   } catch (const std::exception& caught) {
-    gpu::report_device_error({caught.what(), "", __FILE__, __LINE__, {}});
+    gpu::report_device_error({caught.what(), "", __FILE__, __LINE__, call_site()});
   }
 }
 
-DeviceQueue::Running::Running(std::size_t operators) noexcept : operators_(operators) {
+DeviceQueue::Running::Running(std::size_t operators) noexcept : operators_(operators), no_line_(kNoLine) {
   runs_a_command = true;
   if (!gpu::queue::DeviceThreads::is_one() || omp_set_num_threads == nullptr) return;
   const int threads = threads_of_host.load(std::memory_order_relaxed);

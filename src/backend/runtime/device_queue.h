@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "backend/runtime/backward_thread.h"
+#include "backend/runtime/call_site.h"
 #include "gpu/queue/command_queue.h"
 
 namespace anymps::backend::runtime {
@@ -55,6 +56,9 @@ class DeviceQueue {
   // The host looks how far the device is, and may do so until it is done: one that does nothing before runs here.
   static void let_run();
 
+  // Keeps what a command threw as an error of the device, called at the line of the CallSiteScope that is open.
+  static void report(const std::exception_ptr& error) noexcept;
+
   // Commands that were encoded since the process began, for tests and benchmarks.
   static std::uint64_t encoded() noexcept;
 
@@ -69,8 +73,8 @@ class DeviceQueue {
 
    private:
     const std::size_t operators_;
+    const CallSiteScope no_line_;
   };
-  static void report(const std::exception_ptr& error) noexcept;
   static void drain_all();
 
   DeviceQueue();
