@@ -42,6 +42,9 @@ def test_a_bad_row_of_an_embedding_is_told_at_the_next_synchronisation():
 def test_what_the_host_refuses_of_an_index_is_refused_at_once():
     with pytest.raises(IndexError, match="Dimension out of range"):
         torch.index_select(torch.ones(3, device="mps"), 2, torch.tensor([0], device="mps"))
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        torch.gather(torch.ones(2, 2, device="mps"), 5, torch.zeros(2, 2, dtype=torch.int64, device="mps"))
+    torch.mps.synchronize()
 
 
 def test_an_error_names_the_line_that_called_the_operator():

@@ -256,7 +256,7 @@ print(host[7].item(), sent[3].item())
 
 
 def test_a_race_is_lost_where_that_is_asked_for(python):
-    assert python(RACES, ANYMPS_RACES="").stdout.split() == ["7.0", "7.0", "1.0"]
+    assert python(RACES, ANYMPS_RACES="", ANYMPS_QUEUE="inline").stdout.split() == ["7.0", "7.0", "1.0"]
     assert python(RACES, ANYMPS_RACES="adverse").stdout.split() == ["-1.0", "7.0", "5.0"]
 
 
@@ -422,3 +422,97 @@ def test_an_event_is_reached_when_the_device_gets_there(python):
     assert ends("async") == ["True"] * 4
     assert ends("inline") == ["False", "True"] * 2
     assert ends("async", "adverse") == ["False", "True"] * 2  # it runs when the host asks
+
+
+INDICES = """
+import torch
+import torch.nn.functional as F
+table = torch.arange(12.0).reshape(4, 3).to("mps").requires_grad_()
+logits = torch.arange(12.0).reshape(4, 3).to("mps")
+def step(row):
+    rows = torch.tensor([0, row, 2]).to("mps", non_blocking=True)
+    values = torch.ones(3, 3).to("mps", non_blocking=True)
+    return (
+        F.embedding(rows, table), table.detach()[rows], table.detach().gather(0, rows[:, None]),
+        table.detach().index_add(0, rows, values), table.detach().index_put((rows,), values),
+        table.detach().scatter_add(0, rows[:, None], values), torch.topk(logits, 2)[1], torch.sort(logits[:, row])[0],
+        F.nll_loss(logits[:3], rows.clamp(max=2)), F.max_pool2d(logits.view(1, 1, 4, 3), 2, 1),
+    )
+for row in (1, 3, 2, 3):
+    print([made.tolist() for made in step(row % 3)])
+"""
+
+
+def test_indices_go_into_the_queue(both, python):
+    both(INDICES)
+    assert both(INDICES) == python(INDICES, ANYMPS_RACES="adverse").stdout
+
+
+BAD_ROWS = """
+import sys
+import torch
+import torch.nn.functional as F
+from anymps import _C
+table = torch.zeros(4, 3, device="mps")
+good, bad = torch.tensor([0, 1], device="mps"), torch.tensor([0, 9], device="mps")
+calls = (
+    lambda rows: table[rows],
+    lambda rows: table.gather(0, rows[:, None]),
+    lambda rows: F.embedding(rows, table),
+    lambda rows: F.nll_loss(table[:2], rows),
+)
+for call in calls:
+    call(good)
+    torch.mps.synchronize()
+    before = _C.queued_commands()
+    found = call(bad)
+    assert _C.queued_commands() > before
+    try:
+        torch.mps.synchronize()
+    except RuntimeError as error:
+        print(call.__code__.co_firstlineno, str(error).replace("\\n", " "))
+"""
+
+
+def test_a_bad_index_in_the_queue_names_its_line(python):
+    program = f"exec(compile({BAD_ROWS!r}, 'program.py', 'exec'))"
+    told = [line.split(" ", 1) for line in python(program, ANYMPS_QUEUE="async").stdout.splitlines()]
+    words = ("index 9 is out of bounds for dimension 0 with size 4", "out of bounds", "9", "Target 9 is out of bounds.")
+    assert len(told) == len(words)
+    for (line, text), word in zip(told, words, strict=True):
+        assert word in text
+        assert f"The operator was called at program.py:{line};" in text
+
+
+def test_calls_of_a_kind_do_not_mix_what_shares_memory(both):
+    """They use one another's CPU tensors: x + x, x + y and views of one tensor are kinds of their own."""
+    both("""
+import torch
+x, y = torch.arange(16.0).to("mps").view(4, 4), torch.ones(4, 4, device="mps")
+for _ in range(3):
+    for a, b in ((x, x), (x, y), (x, x.view(4, 4)), (x, x.t()), (y, y), (x.view(4, 4), x.view(4, 4))):
+        print((a + b).sum().item(), (a - b).sum().item(), (a @ b).sum().item())
+        total = a.clone()
+        total.add_(b).mul_(total).addmm_(b, a)
+        print(total.sum().item())
+    for first in (0, 1, 2):
+        print((x[first] * x[first + 1]).tolist())
+    try:
+        y.addmm_(y, x)
+        torch.mps.synchronize()
+    except RuntimeError as error:
+        print(str(error).splitlines()[0])
+""")
+
+
+def test_a_program_may_end_with_operators_that_run_together_in_flight(fresh_python):
+    code = """
+import torch
+tensor = torch.ones(2000, 2000, device="mps")
+for _ in range(40):
+    tensor = (tensor * 1.001 + tensor).tanh()
+print("end")
+"""
+    finished = fresh_python(code, ANYMPS_QUEUE="async")
+    assert finished.stdout == "end\n"
+    assert finished.stderr == ""

@@ -53,7 +53,8 @@ bool may_be_on_cpu(std::string_view operator_name, std::string_view argument) {
 }  // namespace
 
 struct AliasKernel::Facts {
-  explicit Facts(std::string_view name) : widening(name), waiting(name), queueing(queueing_of(name)), may_fail_late(dispatch::may_fail_late(name)) {}
+  explicit Facts(std::string_view name)
+      : widening(name), waiting(name), queueing(queueing_of(name)), may_fail_late(dispatch::may_fail_late(name)) {}
 
   bool writes_arguments = false;
   std::vector<bool> is_generator;
@@ -172,8 +173,8 @@ void AliasKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
   const bool has_key = learns && key.read(schema, c10::ArrayRef<c10::IValue>(stack->data() + begin, count)) &&
                        (facts.queueing == Queueing::kAlways || key.all_floating());
   if (has_key) {
-    if (const ResultKinds* kinds = known_results_.find(key.bytes())) {
-      queue(*kinds, op, facts, stack);
+    if (const KnownCall* kind = known_results_.find(key.bytes())) {
+      queue(*kind, op, facts, stack);
       return;
     }
   }
@@ -217,19 +218,20 @@ void AliasKernel::learn(std::string_view key, c10::ArrayRef<c10::IValue> argumen
   if (tensors_alone) known_results_.learn(key, tensors(arguments), tensors(results));
 }
 
-void AliasKernel::queue(const ResultKinds& kinds, const c10::OperatorHandle& op, const Facts& facts,
+void AliasKernel::queue(const KnownCall& kind, const c10::OperatorHandle& op, const Facts& facts,
                         torch::jit::Stack* stack) {
   const std::size_t begin = stack->size() - op.schema().arguments().size();
-  QueuedCall queued(kinds);
-  if (facts.may_fail_late) queued.keep_line();
+  std::unique_ptr<QueuedCall> queued = QueuedCall::of_kind(kind);
+  QueuedCall::Results made = std::move(queued->results());
+  if (facts.may_fail_late) queued->keep_line();
   torch::jit::Stack cpu;
-  for (std::size_t i = begin; i < stack->size(); ++i) cpu.push_back(kept_value(queued, (*stack)[i]));
+  for (std::size_t i = begin; i < stack->size(); ++i) cpu.push_back(kept_value(*queued, (*stack)[i]));
   std::unique_ptr<ElementwiseStep> step;
-  if (facts.elementwise) step = ElementwiseStep::of(*facts.elementwise, cpu, queued);
+  if (facts.elementwise) step = ElementwiseStep::of(*facts.elementwise, cpu, *queued);
   if (step) {
-    queue_step(queued.bytes(), std::move(step));
+    queue_step(queued->bytes(), std::move(step));
   } else {
-    queued.encode([this, op, cpu = std::move(cpu)]() mutable {
+    QueuedCall::encode(std::move(queued), [this, op, cpu = std::move(cpu)]() mutable {
       compute(op, &cpu);
       QueuedCall::Results results;
       for (const c10::IValue& value : cpu) results.push_back(value.toTensor());
@@ -238,10 +240,10 @@ void AliasKernel::queue(const ResultKinds& kinds, const c10::OperatorHandle& op,
     });
   }
   c10::SmallVector<c10::IValue, 2> results;
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    const bool is_argument = kinds[i].argument >= 0;
-    results.push_back(is_argument ? (*stack)[begin + static_cast<std::size_t>(kinds[i].argument)]
-                                  : c10::IValue(std::move(queued.results()[i])));
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const int argument = kind.results[i].argument;
+    results.push_back(argument >= 0 ? (*stack)[begin + static_cast<std::size_t>(argument)]
+                                    : c10::IValue(std::move(made[i])));
   }
   stack->resize(begin);
   for (c10::IValue& result : results) stack->push_back(std::move(result));

@@ -39,7 +39,7 @@ class AliasKernel : public c10::OperatorKernel {
   struct Facts;
   const Facts& facts(const c10::OperatorHandle& op);
   // The same later, on the device's thread: its results take the arguments' place on the stack.
-  void queue(const ResultKinds& kinds, const c10::OperatorHandle& op, const Facts& facts, torch::jit::Stack* stack);
+  void queue(const KnownCall& kind, const c10::OperatorHandle& op, const Facts& facts, torch::jit::Stack* stack);
   void learn(std::string_view key, c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<c10::IValue> results);
 
   AliasTarget target_;

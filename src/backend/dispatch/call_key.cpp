@@ -3,6 +3,7 @@
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -65,8 +66,7 @@ bool CallKey::add(const at::Tensor& tensor) {
   const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
   if (impl.layout() != at::kStrided || tensor.is_conj() || tensor.is_neg() || impl.is_python_dispatch()) return false;
   if (impl.is_mps()) {
-    if (!is_in_a_block(impl)) return false;
-    put('t');
+    if (!is_in_a_block(impl) || !add_place(impl)) return false;
   } else {
     // A number beside the device's tensors.
     if (!impl.is_cpu() || impl.dim() != 0) return false;
@@ -75,6 +75,19 @@ bool CallKey::add(const at::Tensor& tensor) {
   put(c10::typeMetaToScalarType(impl.dtype()));
   put_all('s', impl.sizes());
   for (const std::int64_t stride : impl.strides()) put(stride);
+  return true;
+}
+
+// Which tensor before it is the same, or has the same storage.
+bool CallKey::add_place(const c10::TensorImpl& impl) {
+  if (places_.size() == kMostPlaces) return false;
+  const Place place{&impl, impl.unsafe_storage().unsafeGetStorageImpl()};
+  const auto* const same = std::ranges::find(places_, place);
+  const auto* const together = std::ranges::find(places_, place.storage, &Place::storage);
+  put(impl.is_wrapped_number() ? 'W' : 't');
+  put(static_cast<std::uint8_t>(same - places_.begin()));
+  put(static_cast<std::uint8_t>(together - places_.begin()));
+  places_.push_back(place);
   return true;
 }
 

@@ -1,6 +1,6 @@
 // CallKey: all of an operator's arguments that may decide the shapes of its results, their types, or whether it throws:
-// the tensors' types, sizes and strides, and the other arguments' values. Two calls with equal keys have results of the
-// same kind.
+// the tensors' types, sizes, strides, and which of them share memory, and the other arguments' values. Two calls with
+// equal keys have results of the same kind.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -48,6 +48,7 @@ class CallKey {
   void note(const Other&) {}
 
   bool add(const at::Tensor& tensor);
+  bool add_place(const c10::TensorImpl& impl);
   bool add(const c10::Scalar& number);
   bool add(c10::SymIntArrayRef values);
   bool add(const c10::SymInt& value) { return add(c10::SymIntArrayRef(value)); }
@@ -97,7 +98,16 @@ class CallKey {
     for (const auto& each : list) put(each);
   }
 
+  // Looked through for each tensor, so that there must not be many.
+  static constexpr std::size_t kMostPlaces = 64;
+  struct Place {
+    const c10::TensorImpl* tensor;
+    const c10::StorageImpl* storage;
+    bool operator==(const Place&) const = default;
+  };
+
   c10::SmallVector<char, 512> bytes_;
+  c10::SmallVector<Place, 8> places_;
   bool all_floating_ = true;
 };
 

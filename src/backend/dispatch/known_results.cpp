@@ -21,7 +21,7 @@ std::optional<ResultKind> kind_of(const at::Tensor& result, c10::ArrayRef<at::Te
 
 }  // namespace
 
-const ResultKinds* KnownResults::find(std::string_view key) const {
+const KnownCall* KnownResults::find(std::string_view key) const {
   const std::lock_guard lock(mutex_);
   const auto found = results_.find(key);
   return found != results_.end() ? found->second.get() : nullptr;
@@ -35,7 +35,7 @@ void KnownResults::learn(std::string_view key, c10::ArrayRef<at::Tensor> argumen
     kinds.push_back(std::move(*kind));
   }
   const std::lock_guard lock(mutex_);
-  if (results_.size() < kMost) results_.try_emplace(std::string(key), std::make_unique<ResultKinds>(std::move(kinds)));
+  if (results_.size() < kMost) results_.try_emplace(std::string(key), std::make_unique<KnownCall>(std::move(kinds)));
 }
 
 }  // namespace anymps::backend::dispatch

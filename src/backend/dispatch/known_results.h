@@ -1,13 +1,11 @@
-// KnownResults: what an operator's results look like, by the key of its call (call_key.h).
+// KnownResults: what an operator's results look like, by the key of its call (call_key.h), and the calls of each kind
+// that can be used again.
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/ScalarType.h>
 #include <c10/util/ArrayRef.h>
-#include <c10/util/SmallVector.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -15,20 +13,10 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "backend/dispatch/queued_call.h"
+#include "backend/dispatch/result_kind.h"
+
 namespace anymps::backend::dispatch {
-
-// One result of an operator.
-struct ResultKind {
-  static constexpr int kNew = -1;
-  static constexpr int kUndefined = -2;
-
-  int argument = kNew;  // which of the call's tensors it is
-  c10::ScalarType dtype = c10::ScalarType::Float;
-  c10::SmallVector<std::int64_t, 5> sizes{};
-  c10::SmallVector<std::int64_t, 5> strides{};
-  std::size_t bytes = 0;  // of its storage
-};
-using ResultKinds = c10::SmallVector<ResultKind, 2>;
 
 class KnownResults {
  public:
@@ -37,7 +25,7 @@ class KnownResults {
   static KnownResults& kept_for_good() { return *new KnownResults; }
 
   // nullptr: the call has to run when it is called. What is returned stays for good.
-  const ResultKinds* find(std::string_view key) const;
+  const KnownCall* find(std::string_view key) const;
   // From a call that ran: the tensors that it may have returned, and its results, both as the caller has them. Nothing
   // is learned of results that cannot be made before the call runs.
   void learn(std::string_view key, c10::ArrayRef<at::Tensor> arguments, c10::ArrayRef<at::Tensor> results);
@@ -52,7 +40,7 @@ class KnownResults {
   };
 
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, std::unique_ptr<const ResultKinds>, Hash, std::equal_to<>> results_;
+  std::unordered_map<std::string, std::unique_ptr<const KnownCall>, Hash, std::equal_to<>> results_;
 };
 
 }  // namespace anymps::backend::dispatch

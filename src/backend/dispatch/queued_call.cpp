@@ -4,6 +4,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <algorithm>
 #include <exception>
 
 #include "backend/dispatch/tensor_access.h"
@@ -29,8 +30,9 @@ at::Tensor make_result(const ResultKind& kind) {
 
 }  // namespace
 
-HeldBlocks::~HeldBlocks() {
+void HeldBlocks::let_go() {
   for (void* block : blocks_) device_heap().let_go(block);
+  blocks_.clear();
 }
 
 void HeldBlocks::hold(void* block) {
@@ -39,69 +41,96 @@ void HeldBlocks::hold(void* block) {
   blocks_.push_back(block);
 }
 
-QueuedCall::QueuedCall(const ResultKinds& kinds) {
+std::unique_ptr<QueuedCall> QueuedCall::of_kind(const KnownCall& kind) {
+  std::unique_ptr<QueuedCall> call = kind.spares.take(kind);
+  call->make_results(kind.results);
+  return call;
+}
+
+void QueuedCall::make_results(const ResultKinds& kinds) {
+  const bool is_first = places_.empty();
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     results_.emplace_back();
     if (kinds[i].argument != ResultKind::kNew) continue;
     results_.back() = make_result(kinds[i]);
-    frame_.places.push_back({i, alias(results_.back())});
+    const std::size_t place = place_of(results_.back());
+    if (is_first) places_.push_back({i, alias_at(place)});
   }
 }
 
-void QueuedCall::keep_line() { frame_.line = runtime::call_site(); }
+void QueuedCall::keep_line() { line_ = runtime::call_site(); }
 
 at::Tensor QueuedCall::alias(const at::Tensor& tensor) {
   if (!tensor.defined()) return tensor;
   c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   // One that Python made of a number is nobody else's; another may change before the call runs.
   if (!impl->is_mps()) return impl->is_wrapped_number() ? tensor : tensor.clone();
-  for (const auto& [source, alias] : tensors_) {
-    if (source == impl) return alias;
-  }
-  at::Tensor alias(ImplAccess::copy(*impl, storage_alias(*impl->unsafe_storage().unsafeGetStorageImpl()),
-                                    cpu_keys(impl->key_set()), runtime::kCpuDevice));
-  tensors_.emplace_back(impl, alias);
-  return alias;
+  return alias_at(place_of(tensor));
 }
 
-c10::Storage QueuedCall::storage_alias(c10::StorageImpl& source) {
-  for (const auto& [known, alias] : storages_) {
-    if (known == &source) return alias;
+std::size_t QueuedCall::place_of(const at::Tensor& tensor) {
+  c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
+  for (std::size_t i = 0; i < tensors_in_use_; ++i) {
+    if (tensors_[i].source == impl) return i;
+  }
+  const std::size_t storage = storage_alias(*impl->unsafe_storage().unsafeGetStorageImpl());
+  if (tensors_in_use_ == tensors_.size()) {
+    at::Tensor alias(
+        ImplAccess::copy(*impl, storages_[storage].storage, cpu_keys(impl->key_set()), runtime::kCpuDevice));
+    tensors_.push_back({impl, std::move(alias), storage});
+  } else {
+    // Equal keys: the types, sizes and strides are those of the call before, and so is what shares a storage.
+    tensors_[tensors_in_use_].source = impl;
+    tensors_[tensors_in_use_].tensor.unsafeGetTensorImpl()->set_storage_offset(impl->storage_offset());
+  }
+  return tensors_in_use_++;
+}
+
+std::size_t QueuedCall::storage_alias(c10::StorageImpl& source) {
+  for (std::size_t i = 0; i < storages_in_use_; ++i) {
+    if (storages_[i].source == &source) return i;
   }
   // data() rather than mutable_data(): looking must not break copy-on-write.
   void* data = const_cast<void*>(source.data());
-  frame_.held.hold(data);
+  held_.hold(data);
   bytes_ += source.nbytes();
-  c10::Storage alias(c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), source.nbytes(),
-                                                           c10::DataPtr(data, runtime::kCpuDevice),
-                                                           runtime::alias_allocator(), source.resizable()));
-  storages_.emplace_back(&source, alias);
-  return alias;
+  c10::DataPtr view(data, runtime::kCpuDevice);
+  if (storages_in_use_ == storages_.size()) {
+    storages_.push_back({&source, c10::make_intrusive<c10::StorageImpl>(
+                                      c10::StorageImpl::use_byte_size_t(), source.nbytes(), std::move(view),
+                                      runtime::alias_allocator(), source.resizable())});
+  } else {
+    StorageAlias& again = storages_[storages_in_use_];
+    again.source = &source;
+    again.storage.unsafeGetStorageImpl()->set_data_ptr_noswap(std::move(view));
+    again.storage.unsafeGetStorageImpl()->set_nbytes(source.nbytes());
+  }
+  return storages_in_use_++;
 }
 
-void QueuedCall::Frame::run(c10::function_ref<Results()> compute) {
+void QueuedCall::run(c10::function_ref<Results()> compute) {
   // Gradients were taken care of when the operator was called; autocast decided then.
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::DispatchKey::AutocastCPU);
-  const runtime::CallSiteScope called_at(line);
+  const runtime::CallSiteScope called_at(line_);
   const runtime::RouteScope route;
   runtime::PlacedResults placed;
-  for (const Place& place : places) {
+  for (const Place& place : places_) {
     if (place.alias.storage().nbytes() == 0) continue;
     placed.add(place.alias.storage().mutable_data(), place.alias.storage().nbytes());
   }
   try {
     move_into_place(compute());
   } catch (...) {
-    for (const Place& place : places) place.alias.zero_();
+    for (const Place& place : places_) place.alias.zero_();
     runtime::DeviceQueue::report(std::current_exception());
   }
 }
 
 // Kernels may have left results elsewhere, one in the place of another even.
-void QueuedCall::Frame::move_into_place(const Results& results) const {
+void QueuedCall::move_into_place(const Results& results) const {
   c10::SmallVector<std::pair<at::Tensor, at::Tensor>, 2> moves;
-  for (const Place& place : places) {
+  for (const Place& place : places_) {
     const at::Tensor& result = results[place.index];
     const bool there = result.is_same(place.alias) || (result.const_data_ptr() == place.alias.const_data_ptr() &&
                                                        result.strides() == place.alias.strides());
@@ -111,6 +140,63 @@ void QueuedCall::Frame::move_into_place(const Results& results) const {
     for (auto& [target, result] : moves) result = result.clone();
   }
   for (const auto& [target, result] : moves) target.copy_(result);
+}
+
+void QueuedCall::keep(std::unique_ptr<QueuedCall> call) {
+  if (call->kind_ == nullptr || !call->is_nobody_elses()) return;
+  call->rewind();
+  SpareCalls& spares = call->kind_->spares;
+  spares.put(std::move(call));
+}
+
+// A kernel may go on holding a tensor that it was given, or the memory of one.
+bool QueuedCall::is_nobody_elses() const {
+  c10::SmallVector<std::size_t, 4> holders(storages_.size(), 1);
+  for (const Alias& alias : tensors_) ++holders[alias.storage];
+  const auto is_place = [this](const at::Tensor& tensor) {
+    return std::ranges::any_of(places_, [&](const Place& place) { return place.alias.is_same(tensor); });
+  };
+  for (const Alias& alias : tensors_) {
+    if (alias.tensor.use_count() != (is_place(alias.tensor) ? 2 : 1)) return false;
+  }
+  for (std::size_t i = 0; i < storages_.size(); ++i) {
+    if (storages_[i].storage.use_count() != holders[i]) return false;
+  }
+  return true;
+}
+
+void QueuedCall::rewind() {
+  held_.let_go();
+  results_.clear();
+  line_.clear();
+  tensors_in_use_ = 0;
+  storages_in_use_ = 0;
+  bytes_ = 0;
+}
+
+SpareCalls::~SpareCalls() {
+  for (QueuedCall* list : {ready_, returned_.load()}) {
+    while (list != nullptr) delete std::exchange(list, list->next_);
+  }
+}
+
+std::unique_ptr<QueuedCall> SpareCalls::take(const KnownCall& kind) {
+  const std::lock_guard lock(mutex_);
+  if (ready_ == nullptr) ready_ = returned_.exchange(nullptr, std::memory_order_acquire);
+  if (ready_ != nullptr) return std::unique_ptr<QueuedCall>(std::exchange(ready_, ready_->next_));
+  auto fresh = std::make_unique<QueuedCall>();
+  if (made_ < kMost) {
+    ++made_;
+    fresh->kind_ = &kind;
+  }
+  return fresh;
+}
+
+void SpareCalls::put(std::unique_ptr<QueuedCall> call) noexcept {
+  QueuedCall* const own = call.release();
+  own->next_ = returned_.load(std::memory_order_relaxed);
+  while (!returned_.compare_exchange_weak(own->next_, own, std::memory_order_release, std::memory_order_relaxed)) {
+  }
 }
 
 }  // namespace anymps::backend::dispatch

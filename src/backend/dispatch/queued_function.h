@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/SymIntArrayRef.h>
 
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -20,7 +21,27 @@
 namespace anymps::backend::dispatch {
 
 // An argument as a queued call keeps it: a tensor as its alias, what a reference names as a copy.
-inline at::Tensor kept(QueuedCall& call, const at::Tensor& tensor) { return call.alias(tensor); }
+class KeptTensor {
+ public:
+  KeptTensor(QueuedCall& call, const at::Tensor& tensor) {
+    if (tensor.defined() && tensor.is_mps()) {
+      call_ = &call;
+      place_ = call.place_of(tensor);
+    } else {
+      own_ = call.alias(tensor);
+    }
+  }
+  operator const at::Tensor&() const {  // NOLINT(google-explicit-constructor): it stands for one
+    return call_ != nullptr ? call_->alias_at(place_) : own_;
+  }
+
+ private:
+  // Which outlives the arguments; a hold on its tensors would cost more than all the rest.
+  const QueuedCall* call_ = nullptr;
+  std::size_t place_ = 0;
+  at::Tensor own_;
+};
+inline KeptTensor kept(QueuedCall& call, const at::Tensor& tensor) { return {call, tensor}; }
 inline std::optional<at::Tensor> kept(QueuedCall& call, const std::optional<at::Tensor>& tensor) {
   return tensor && tensor->defined() ? std::optional(call.alias(*tensor)) : std::nullopt;
 }
@@ -68,14 +89,27 @@ Result run_or_queue(KnownResults& known, const Run& run, const Compute& compute,
   if (!runtime::DeviceQueue::takes_operators()) return run();
   CallKey key;
   if (!key.read(arguments...)) return run();
-  if (const ResultKinds* kinds = known.find(key.bytes())) {
-    QueuedCall call(*kinds);
-    call.encode([compute, own = std::tuple(kept(call, arguments)...)] { return as_list(std::apply(compute, own)); });
-    return from_list<Result>(call.results());
+  if (const KnownCall* kind = known.find(key.bytes())) {
+    std::unique_ptr<QueuedCall> call = QueuedCall::of_kind(*kind);
+    Result result = from_list<Result>(call->results());
+    // In braces, so that they are kept in the order in which they are given.
+    std::tuple<decltype(kept(*call, arguments))...> own{kept(*call, arguments)...};
+    QueuedCall::encode(std::move(call), [compute, own = std::move(own)] { return as_list(std::apply(compute, own)); });
+    return result;
   }
   Result result = run();
   known.learn(key.bytes(), {}, as_list(result));
   return result;
+}
+
+// `work`, which returns nothing, as a command on the CPU tensors that stand for `tensors`.
+template <typename Work, typename... Tensors>
+void queue_in_turn(std::unique_ptr<QueuedCall> call, const Work& work, const Tensors&... tensors) {
+  std::tuple<decltype(kept(*call, tensors))...> own{kept(*call, tensors)...};
+  QueuedCall::encode(std::move(call), [work, own = std::move(own)] {
+    std::apply(work, own);
+    return QueuedCall::Results();
+  });
 }
 
 // `work` on the memory of the device's tensors: now, or as a command. It is called with them, or with CPU tensors in
@@ -87,12 +121,9 @@ void in_turn(const Work& work, const Tensors&... tensors) {
     (runtime::wait_for_commands(*tensors.storage().unsafeGetStorageImpl()), ...);
     return work(tensors...);
   }
-  QueuedCall call({});
-  if constexpr (keeps_line) call.keep_line();
-  call.encode([work, own = std::tuple(call.alias(tensors)...)] {
-    std::apply(work, own);
-    return QueuedCall::Results();
-  });
+  auto call = std::make_unique<QueuedCall>();
+  if constexpr (keeps_line) call->keep_line();
+  queue_in_turn(std::move(call), work, tensors...);
 }
 
 // `compute` on CPU tensors, its results back on the device. `known` is the operator's own.

@@ -8,8 +8,8 @@ namespace anymps::backend::dispatch {
 namespace {
 
 // An underscore at the end of an operator's name is left out here. They look at no value to refuse it at the call, and
-// the shapes of their results follow from those of their arguments. Integers by zero, and to negative powers, are errors of the
-// CPU's kernels: of division and powers those of floating types alone (CallKey).
+// the shapes of their results follow from those of their arguments. Integers by zero, and to negative powers, are
+// errors of the CPU's kernels: of division and powers those of floating types alone (CallKey).
 constexpr auto kQueued = std::to_array<std::string_view>({
     "_adaptive_avg_pool2d",
     "_adaptive_avg_pool2d_backward",
@@ -213,8 +213,6 @@ Queueing queueing_of(std::string_view name) {
   return std::ranges::binary_search(kQueuedOnFractions, name) ? Queueing::kOnFractions : Queueing::kNever;
 }
 
-bool may_fail_late(std::string_view name) {
-  return std::ranges::binary_search(kMayFailLate, without_underscore(name));
-}
+bool may_fail_late(std::string_view name) { return std::ranges::binary_search(kMayFailLate, without_underscore(name)); }
 
 }  // namespace anymps::backend::dispatch

@@ -50,8 +50,10 @@ bool queue_copy_across(const at::Tensor& self, const at::Tensor& source) {
   const auto on_host = [](dispatch::QueuedCall& call, const at::Tensor& tensor) {
     return tensor.is_mps() ? call.alias(tensor) : tensor;
   };
-  dispatch::QueuedCall call({});
-  call.encode([target = on_host(call, self), from = on_host(call, source)]() mutable {
+  auto call = std::make_unique<dispatch::QueuedCall>();
+  const at::Tensor target = on_host(*call, self);
+  const at::Tensor from = on_host(*call, source);
+  dispatch::QueuedCall::encode(std::move(call), [target, from] {
     target.copy_(from);
     return dispatch::QueuedCall::Results{};
   });
@@ -61,12 +63,22 @@ bool queue_copy_across(const at::Tensor& self, const at::Tensor& source) {
 // A copy within the device goes into the queue, unless the CPU's kernel has something to say of it.
 bool queue_copy_on_device(const at::Tensor& self, const at::Tensor& source) {
   if (!self.is_mps() || !source.is_mps() || !runtime::DeviceQueue::takes_operators()) return false;
-  if (!dispatch::CallKey().read(self, source) || (source.is_complex() && !self.is_complex())) return false;
+  dispatch::CallKey key;
+  if (!key.read(self, source) || (source.is_complex() && !self.is_complex())) return false;
   if (!at::is_expandable_to(source.sizes(), self.sizes()) || at::has_internal_overlap(self) == at::MemOverlap::Yes ||
       at::get_overlap_status(self, source) == at::MemOverlapStatus::Partial) {
     return false;
   }
-  dispatch::in_turn([](const at::Tensor& target, const at::Tensor& from) { target.copy_(from); }, self, source);
+  static auto& known = dispatch::KnownResults::kept_for_good();
+  const dispatch::KnownCall* kind = known.find(key.bytes());
+  if (kind == nullptr) {
+    known.learn(key.bytes(), {}, {});
+    kind = known.find(key.bytes());
+  }
+  const auto copy = [](const at::Tensor& target, const at::Tensor& from) { target.copy_(from); };
+  dispatch::queue_in_turn(
+      kind != nullptr ? dispatch::QueuedCall::of_kind(*kind) : std::make_unique<dispatch::QueuedCall>(), copy, self,
+      source);
   return true;
 }
 

@@ -45,7 +45,7 @@ bool is_adverse() {
 bool is_asked_for() {
   const std::string_view text = gpu::support::environment_variable("ANYMPS_QUEUE");
   TORCH_CHECK(text.empty() || text == "inline" || text == "async", "ANYMPS_QUEUE is ", text, ": it is inline or async");
-  return text == "async" || is_adverse();
+  return is_adverse() || text == "async";
 }
 
 // How many threads a command may use: as many as where the host calls it, because the order of sums depends on it.
@@ -79,12 +79,13 @@ DeviceQueue& DeviceQueue::instance() {
 
 std::uint64_t DeviceQueue::encoded() noexcept { return instance().encoded_.load(std::memory_order_relaxed); }
 
-gpu::queue::CommandBuffer& DeviceQueue::open_buffer() {
-  if (!open_) {
+gpu::queue::CommandEncoder& DeviceQueue::encoder() {
+  if (!encoder_) {
     open_ = queue_.make_command_buffer();
     open_->enqueue();
+    encoder_.emplace(open_->make_encoder());
   }
-  return *open_;
+  return *encoder_;
 }
 
 void DeviceQueue::encoded_one(std::size_t bytes) {
@@ -111,6 +112,7 @@ void DeviceQueue::commit_if_full() {
 void DeviceQueue::commit() {
   close_chain();
   if (!open_) return;
+  encoder_.reset();
   threads_of_host.store(at::get_num_threads(), std::memory_order_relaxed);
   std::exchange(open_, nullptr)->commit();
   commands_ = 0;

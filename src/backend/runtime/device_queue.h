@@ -11,6 +11,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "backend/runtime/backward_thread.h"
@@ -79,7 +80,8 @@ class DeviceQueue {
 
   DeviceQueue();
   static DeviceQueue& instance();
-  gpu::queue::CommandBuffer& open_buffer();
+  // Of the open buffer.
+  gpu::queue::CommandEncoder& encoder();
   template <typename Work>
   void add_command(std::size_t operators, Work&& work);
   // The chain becomes a command.
@@ -89,11 +91,13 @@ class DeviceQueue {
   void commit_if_full();
   void commit();
 
-  static std::atomic<std::size_t> in_flight_;
+  // The device writes to it after each command: nothing else may lie on its line.
+  alignas(64) static std::atomic<std::size_t> in_flight_;
 
   std::mutex mutex_;
   gpu::queue::CommandQueue queue_;
   std::shared_ptr<gpu::queue::CommandBuffer> open_;
+  std::optional<gpu::queue::CommandEncoder> encoder_;  // there while open_ is
   std::unique_ptr<QueuedChain> chain_;  // behind what is in it
   std::size_t commands_ = 0;            // in it
   std::size_t bytes_ = 0;
@@ -102,7 +106,7 @@ class DeviceQueue {
 
 template <typename Work>
 void DeviceQueue::add_command(std::size_t operators, Work&& work) {
-  open_buffer().make_encoder().encode([operators, work = std::forward<Work>(work)]() mutable {
+  encoder().encode([operators, work = std::forward<Work>(work)]() mutable {
     const Running running(operators);
     // What it holds goes before the command counts as done.
     auto own = std::move(work);

@@ -54,7 +54,24 @@ struct Heap::SizeClass {
   std::byte* chunk = nullptr;  // what is left of the chunk that small blocks are carved from
   std::byte* chunk_end = nullptr;
   std::uint64_t allocations = 0;
-  std::uint64_t frees = 0;
+  // Blocks that came back since `cached` was empty. Another thread than the one that takes blocks may give them back:
+  // it neither waits for that one nor writes where that one does.
+  alignas(kAlignment) std::atomic<Header*> returned{nullptr};
+  std::atomic<std::uint64_t> frees{0};
+
+  void give_back(Header* header) noexcept {
+    Header* first = returned.load(std::memory_order_relaxed);
+    do {
+      header->next = first;
+    } while (!returned.compare_exchange_weak(first, header, std::memory_order_release, std::memory_order_relaxed));
+  }
+  // With the mutex held.
+  Header* take() noexcept {
+    if (cached == nullptr) cached = returned.exchange(nullptr, std::memory_order_acquire);
+    Header* const header = cached;
+    if (header != nullptr) cached = header->next;
+    return header;
+  }
 };
 
 Heap::Heap(std::size_t reserve_bytes, Available available)
@@ -169,12 +186,8 @@ void* Heap::allocate(std::size_t bytes) noexcept {
   Header* header = nullptr;
   {
     std::lock_guard lock(size_class.mutex);
-    header = size_class.cached;
-    if (header != nullptr) {
-      size_class.cached = header->next;
-    } else {
-      header = take_from_range(class_index);
-    }
+    header = size_class.take();
+    if (header == nullptr) header = take_from_range(class_index);
     if (header == nullptr) return nullptr;
     ++size_class.allocations;
   }
@@ -189,8 +202,7 @@ void* Heap::allocate(std::size_t bytes) noexcept {
     if (class_bytes > kCarvedLimit && !back(class_bytes)) {
       std::lock_guard lock(size_class.mutex);
       --size_class.allocations;
-      header->next = size_class.cached;
-      size_class.cached = header;
+      size_class.give_back(header);
       return nullptr;
     }
     header->has_pages = true;
@@ -219,11 +231,7 @@ void Heap::free(void* block) noexcept {
   if (header->holders.load(std::memory_order_acquire) == 1) {
     drop(header, 1);
   } else {
-    {
-      SizeClass& size_class = classes_[header->class_index];
-      const std::lock_guard lock(size_class.mutex);
-      ++size_class.frees;
-    }
+    classes_[header->class_index].frees.fetch_add(1, std::memory_order_relaxed);
     let_go(block);
   }
 }
@@ -231,10 +239,8 @@ void Heap::free(void* block) noexcept {
 void Heap::drop(Header* header, unsigned frees) noexcept {
   live_.fetch_sub(counted(header->requested), std::memory_order_relaxed);
   SizeClass& size_class = classes_[header->class_index];
-  std::lock_guard lock(size_class.mutex);
-  size_class.frees += frees;
-  header->next = size_class.cached;
-  size_class.cached = header;
+  if (frees != 0) size_class.frees.fetch_add(frees, std::memory_order_relaxed);
+  size_class.give_back(header);
 }
 
 void Heap::release_cached() noexcept {
@@ -244,7 +250,11 @@ void Heap::release_cached() noexcept {
     if (class_bytes <= kCarvedLimit) continue;
     SizeClass& size_class = classes_[class_index];
     std::lock_guard lock(size_class.mutex);
-    for (Header* header = size_class.cached; header != nullptr; header = header->next) {
+    // What comes back meanwhile is in front of them.
+    Header* kept = nullptr;
+    while (Header* header = size_class.take()) {
+      header->next = kept;
+      kept = header;
       if (!header->has_pages) continue;
       header->has_pages = false;
       committed_.fetch_sub(class_bytes, std::memory_order_relaxed);
@@ -252,6 +262,7 @@ void Heap::release_cached() noexcept {
       std::byte* start = reinterpret_cast<std::byte*>(header) + kPage;
       madvise(start, (class_bytes - 1) / kPage * kPage, MADV_DONTNEED);
     }
+    size_class.cached = kept;
   }
 }
 
@@ -275,7 +286,7 @@ Heap::Usage Heap::usage() const noexcept {
   for (std::size_t class_index = 0; class_index < kClasses; ++class_index) {
     std::lock_guard lock(classes_[class_index].mutex);
     usage.allocations += classes_[class_index].allocations;
-    usage.frees += classes_[class_index].frees;
+    usage.frees += classes_[class_index].frees.load(std::memory_order_relaxed);
   }
   return usage;
 }

@@ -97,12 +97,13 @@ class Heap {
   OnFree on_free_ = nullptr;
   void* on_free_context_ = nullptr;
 
-  std::atomic<std::size_t> live_{0};
+  // On a line of their own: other threads write to them.
+  alignas(kAlignment) std::atomic<std::size_t> live_{0};
   std::atomic<std::size_t> committed_{0};
   std::atomic<std::size_t> live_peak_{0};
   std::atomic<std::size_t> committed_peak_{0};
 
-  const Available available_;
+  alignas(kAlignment) const Available available_;
   std::mutex backing_mutex_;
   std::atomic<std::int64_t> budget_{0};  // bytes that may be promised before the machine is asked again
 };

@@ -30,34 +30,44 @@ DeviceThreads::~DeviceThreads() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
+    while (!idle_.empty()) call_last_idle();
   }
-  came_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
 void DeviceThreads::schedule(std::shared_ptr<QueueState> queue) {
-  {
-    const std::lock_guard lock(mutex_);
-    ready_.push_back(std::move(queue));
-    if (idle_ < ready_.size() && threads_.size() < most_) {
-      try {
-        threads_.emplace_back([this] { work(); });
-      } catch (const std::system_error&) {
-        // The system gives no more threads. Who waits for a queue runs it.
-      }
+  const std::lock_guard lock(mutex_);
+  ready_.push_back(std::move(queue));
+  if (!idle_.empty()) {
+    call_last_idle();
+  } else if (threads_.size() < most_) {
+    try {
+      threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // The system gives no more threads. Who waits for a queue runs it.
     }
   }
-  came_.notify_one();
+}
+
+void DeviceThreads::call_last_idle() {
+  Idle& last = *idle_.back();
+  idle_.pop_back();
+  last.is_called = true;
+  last.called.notify_one();
 }
 
 void DeviceThreads::work() {
   is_device_thread = true;
+  Idle self;
   std::unique_lock lock(mutex_);
   for (;;) {
-    ++idle_;
-    came_.wait(lock, [this] { return stop_ || !ready_.empty(); });
-    --idle_;
     if (stop_) return;
+    if (ready_.empty()) {
+      idle_.push_back(&self);
+      self.called.wait(lock, [&self] { return self.is_called; });
+      self.is_called = false;
+      continue;
+    }
     std::shared_ptr<QueueState> queue = std::move(ready_.front());
     ready_.pop_front();
     lock.unlock();

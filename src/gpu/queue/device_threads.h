@@ -1,5 +1,6 @@
 // DeviceThreads: the threads that run queues. A queue that has work is run by one of them at a time; which one does not
-// matter to it. They start with the first work, and a forked child starts its own.
+// matter to it. They start with the first work, and a forked child starts its own. The thread that was idle last is called
+// first: it has in its cache what the work before left there.
 #pragma once
 
 #include <condition_variable>
@@ -32,14 +33,18 @@ class DeviceThreads {
   const std::uint32_t generation;
 
  private:
+  struct Idle {
+    std::condition_variable called;
+    bool is_called = false;
+  };
   void work();
+  void call_last_idle();
 
   const unsigned most_;
   std::mutex mutex_;
-  std::condition_variable came_;
   std::deque<std::shared_ptr<QueueState>> ready_;
   std::vector<std::thread> threads_;
-  unsigned idle_ = 0;
+  std::vector<Idle*> idle_;
   bool stop_ = false;
 };
 
