@@ -98,8 +98,8 @@ class DeviceQueue {
   gpu::queue::CommandQueue queue_;
   std::shared_ptr<gpu::queue::CommandBuffer> open_;
   std::optional<gpu::queue::CommandEncoder> encoder_;  // there while open_ is
-  std::unique_ptr<QueuedChain> chain_;  // behind what is in it
-  std::size_t commands_ = 0;            // in it
+  std::unique_ptr<QueuedChain> chain_;                 // behind what is in it
+  std::size_t commands_ = 0;                           // in it
   std::size_t bytes_ = 0;
   std::atomic<std::uint64_t> encoded_{0};
 };

@@ -1,6 +1,6 @@
 // DeviceThreads: the threads that run queues. A queue that has work is run by one of them at a time; which one does not
-// matter to it. They start with the first work, and a forked child starts its own. The thread that was idle last is called
-// first: it has in its cache what the work before left there.
+// matter to it. They start with the first work, and a forked child starts its own. The thread that was idle last is
+// called first: it has in its cache what the work before left there.
 #pragma once
 
 #include <condition_variable>
