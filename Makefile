@@ -39,7 +39,7 @@ export ANYMPS_MAKE_BEGAN := $(shell date +%s)
 endif
 say = @echo "== $(1) ($$(( $$(date +%s) - $(ANYMPS_MAKE_BEGAN) )) s so far)"
 
-.PHONY: help run test test-full test-clients build dev wheel wheels test-wheel test-wheels cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz-all fuzz-metallib fuzz-source fuzz-bundle fuzz-superres fuzz-logbook fuzz-trace fuzz-lmdb fuzz-kernels fuzz-air fuzz-air-compiler faults kills stress clean
+.PHONY: help run test test-full test-clients build dev wheel wheels test-wheel test-wheels cpp-tests bench lint format tidy asan asan-short tsan tsan-short fuzz-all fuzz-metallib fuzz-source fuzz-bundle fuzz-superres fuzz-logbook fuzz-trace fuzz-lmdb fuzz-kernels fuzz-air fuzz-air-compiler faults kills stress stress-queue clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -201,6 +201,11 @@ cpp-tests: $(TESTS)/build.ninja build/genuine/.ready ## the C++ tests of the roo
 	$(call say,compile the C++ tests)
 	cmake --build $(TESTS) --target cpp_tests
 	$(ASAN) UBSAN_OPTIONS=halt_on_error=1 $(with_genuine) $(GATE) cpp $(TESTS)/tests --jobs $(JOBS)
+
+# SECONDS=1800 is half an hour.
+stress-queue: SECONDS := 60
+stress-queue: build/.installed ## threads, streams, forks and random programs on the device's queue, for SECONDS
+	ANYMPS_AS_TORCH=2.15 ANYMPS_QUEUE=async $(VENV)/bin/python tests/backend/queue_stress.py $(SECONDS)
 
 # Another slice of what the gate looks at a part of: with SLICE=1/7 to SLICE=7/7 a week has seen everything.
 SLICE ?=

@@ -7,6 +7,7 @@
 #include "backend/observe/synchronize.h"
 #include "backend/registration.h"
 #include "backend/release/torch_release.h"
+#include "backend/runtime/device_queue.h"
 #include "backend/runtime/event_time.h"
 #include "backend/runtime/memory.h"
 #include "backend/runtime/streams.h"
@@ -77,7 +78,8 @@ class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
   void record(void** event, const c10::Stream& stream, c10::DeviceIndex index, c10::EventFlag flag) const override {
     TORCH_CHECK(index == -1 || index == stream.device_index(), "Event device index ", index,
                 " does not match recording stream's device index ", stream.device_index(), ".");
-    if (runtime::has_stream_pool()) runtime::known_stream(stream.id());
+    const gpu::StreamScope on_stream(runtime::has_stream_pool() ? runtime::known_stream(stream.id())
+                                                                : gpu::kDefaultStream);
     gpu::EventPool& pool = gpu::EventPool::instance();
     if (*event == nullptr) {
       *event =
@@ -85,8 +87,10 @@ class MpsGuard final : public c10::impl::DeviceGuardImplInterface {
     }
     runtime::record_event(event_id_of(*event));
   }
+  // The host waits, which is more than is asked for.
   void block(void*, const c10::Stream& stream) const override {
     if (runtime::has_stream_pool()) runtime::known_stream(stream.id());
+    runtime::DeviceQueue::drain();
   }
   bool queryEvent(void* event) const override { return event == nullptr || runtime::is_reached(event_id_of(event)); }
   void synchronizeEvent(void*) const override { observe::synchronize("event synchronize"); }

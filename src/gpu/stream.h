@@ -1,6 +1,5 @@
 // Streams: which of the device's queues a thread gives its work to. PyTorch 2.15 has a default stream and a pool of
-// others (torch.mps.Stream). Work has run when it is called, whichever stream it was given to: a stream here is a
-// number.
+// others (torch.mps.Stream). A stream here is a number.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +18,18 @@ constexpr bool is_stream(StreamId id) { return id >= kDefaultStream && id <= kPo
 StreamId current_stream() noexcept;
 // It must be a stream.
 void set_current_stream(StreamId id) noexcept;
+
+// The calling thread's current stream while it lives.
+class StreamScope {
+ public:
+  explicit StreamScope(StreamId id) noexcept : before_(current_stream()) { set_current_stream(id); }
+  ~StreamScope() { set_current_stream(before_); }
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
+
+ private:
+  const StreamId before_;
+};
 
 // The pool's streams in turn.
 StreamId stream_from_pool() noexcept;

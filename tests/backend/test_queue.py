@@ -30,6 +30,16 @@ def test_random_programs_are_equal_to_the_bit(seed, monkeypatch):
     assert int(finished.stdout.split()[-1]) > 1000, "the queue was hardly used"
 
 
+def test_threads_streams_and_forks(monkeypatch):
+    """The short form of `make stress-queue`."""
+    monkeypatch.setenv("ANYMPS_QUEUE", "async")
+    monkeypatch.setenv("ANYMPS_AS_TORCH", "2.15")
+    command = [sys.executable, PROGRAM.with_name("queue_stress.py"), "3"]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert finished.returncode == 0, finished.stderr
+    assert int(finished.stdout.split()[0]) > 20, finished.stdout
+
+
 TRAINING = """
 import hashlib, torch
 from torch import nn

@@ -169,3 +169,47 @@ def test_the_guard_answers_no_more_than_pytorchs(python, release, method, verb):
     code = f"import torch; torch.Stream(device='mps').{method}()"
     finished = python(code, check=False, ANYMPS_AS_TORCH=release)
     assert f"RuntimeError: Backend doesn't support {verb} streams." in finished.stderr
+
+
+def test_to_wait_for_a_stream_is_to_wait_for_its_work_alone(python):
+    code = """
+import torch
+ones = torch.ones(4, device="mps")
+first, second = torch.zeros(4), torch.zeros(4)
+stream = torch.mps.Stream()
+first.copy_(ones, non_blocking=True)
+with torch.mps.stream(stream):
+    second.copy_(ones, non_blocking=True)
+print(first[0].item(), second[0].item())
+torch.mps.default_stream().synchronize()
+print(first[0].item(), second[0].item())
+stream.synchronize()
+print(second[0].item())
+with torch.mps.stream(stream):
+    second.copy_(ones + 1, non_blocking=True)
+torch.mps.synchronize()
+print(second[0].item())
+"""
+    told = python(code, ANYMPS_AS_TORCH="2.15", ANYMPS_RACES="adverse").stdout
+    assert told.splitlines() == ["0.0 0.0", "1.0 0.0", "1.0", "2.0"]
+
+
+def test_streams_run_beside_each_other(python):
+    code = """
+import threading, torch
+totals = {}
+def work(number):
+    with torch.mps.stream(torch.mps.Stream()):
+        tensor = torch.full((300, 300), float(number), device="mps")
+        for step in range(100):
+            tensor = torch.nn.functional.layer_norm((tensor @ tensor.t()) * 0.01, (300,)) + number
+            if step % 10 == number:
+                torch.mps.current_stream().synchronize()
+        totals[number] = tensor.sum().item()
+threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print([totals[number] for number in range(4)])
+"""
+    outputs = {python(code, ANYMPS_AS_TORCH="2.15", ANYMPS_QUEUE=mode).stdout for mode in ("inline", "async")}
+    assert len(outputs) == 1

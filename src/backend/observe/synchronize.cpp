@@ -13,8 +13,9 @@
 
 namespace anymps::backend::observe {
 
-void synchronize(const char* what) {
-  runtime::DeviceQueue::drain();
+namespace {
+
+void note_synchronisation(const char* what) {
   if (checking()) {
     note_waiting_lines();
     end_host_copies();
@@ -22,6 +23,18 @@ void synchronize(const char* what) {
   runtime::note_wait(what);
   if (runtime::logs(runtime::LogLevel::kWaits)) runtime::log_wait(what);
   if (auto error = gpu::take_device_error()) runtime::throw_error(std::move(*error));
+}
+
+}  // namespace
+
+void synchronize(const char* what) {
+  runtime::DeviceQueue::drain();
+  note_synchronisation(what);
+}
+
+void synchronize(const char* what, gpu::StreamId stream) {
+  runtime::DeviceQueue::drain(stream);
+  note_synchronisation(what);
 }
 
 }  // namespace anymps::backend::observe

@@ -44,10 +44,11 @@ PyObject* stream_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords
   END_HANDLE_TH_ERRORS
 }
 
-PyObject* stream_synchronize(PyObject*, PyObject*) {
+PyObject* stream_synchronize(PyObject* self, PyObject*) {
   HANDLE_TH_ERRORS {
+    const gpu::StreamId stream = reinterpret_cast<THPStream*>(self)->stream_id;
     py::gil_scoped_release no_gil;
-    observe::synchronize("stream synchronize");
+    observe::synchronize("stream synchronize", stream);
   }
   Py_RETURN_NONE;
   END_HANDLE_TH_ERRORS

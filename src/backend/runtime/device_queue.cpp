@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 #include <pthread.h>
 
+#include <array>
 #include <cstdlib>
 #include <exception>
 #include <string>
@@ -56,28 +57,35 @@ thread_local int device_thread_has = 0;
 
 const std::string kNoLine;
 
+// By stream; made when the stream is first given work.
+std::array<std::atomic<DeviceQueue*>, gpu::kPoolStreams + 1> queues{};
+
 }  // namespace
 
 std::atomic<std::size_t> DeviceQueue::in_flight_{0};
+std::atomic<std::uint64_t> DeviceQueue::encoded_{0};
 
 bool DeviceQueue::takes_operators() {
   static const bool asked = is_asked_for();
   return asked && !is_synchronous() && !runs_a_command && !gpu::trace::Trace::detailed() && !logs(LogLevel::kFallbacks);
 }
 
-DeviceQueue::DeviceQueue() {
-  // Behind the handlers of the queue itself, so that it runs before them: a child finds nothing in flight.
-  ::pthread_atfork(&drain, nullptr, nullptr);
-  std::atexit(&drain);
-}
-
-DeviceQueue& DeviceQueue::instance() {
+DeviceQueue& DeviceQueue::of(gpu::StreamId stream) {
+  std::atomic<DeviceQueue*>& place = queues[static_cast<std::size_t>(stream)];
+  if (DeviceQueue* const made = place.load(std::memory_order_acquire)) return *made;
   // Never destroyed: tensors are freed while static objects are being torn down.
-  static auto* const queue = new DeviceQueue;
-  return *queue;
+  static std::mutex making;
+  const std::lock_guard lock(making);
+  if (place.load(std::memory_order_relaxed) == nullptr) {
+    place.store(new DeviceQueue, std::memory_order_release);
+    // Behind the handlers of the queue itself, so that it runs before them: a child finds nothing in flight.
+    ::pthread_atfork([] { drain(); }, nullptr, nullptr);
+    std::atexit([] { drain(); });
+  }
+  return *place.load(std::memory_order_relaxed);
 }
 
-std::uint64_t DeviceQueue::encoded() noexcept { return instance().encoded_.load(std::memory_order_relaxed); }
+std::uint64_t DeviceQueue::encoded() noexcept { return encoded_.load(std::memory_order_relaxed); }
 
 gpu::queue::CommandEncoder& DeviceQueue::encoder() {
   if (!encoder_) {
@@ -121,7 +129,7 @@ void DeviceQueue::commit() {
 
 void DeviceQueue::flush() {
   if (is_adverse()) return;
-  DeviceQueue& queue = instance();
+  DeviceQueue& queue = of_current_stream();
   const std::lock_guard lock(queue.mutex_);
   queue.commit();
 }
@@ -132,12 +140,21 @@ void DeviceQueue::let_run() {
 
 void DeviceQueue::drain_all() {
   if (runs_a_command) return;
-  DeviceQueue& queue = instance();
-  {
-    const std::lock_guard lock(queue.mutex_);
-    queue.commit();
+  for (const auto& place : queues) {
+    if (DeviceQueue* const queue = place.load(std::memory_order_acquire)) queue->run_all();
   }
-  queue.queue_.run_until_idle();
+}
+
+void DeviceQueue::drain(gpu::StreamId stream) {
+  if (!is_idle() && !runs_a_command) of(stream).run_all();
+}
+
+void DeviceQueue::run_all() {
+  {
+    const std::lock_guard lock(mutex_);
+    commit();
+  }
+  queue_.run_until_idle();
 }
 
 void DeviceQueue::report(const std::exception_ptr& error) noexcept {

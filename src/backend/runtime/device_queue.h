@@ -1,6 +1,9 @@
-// The device's queue as operators use it: a gpu::queue::CommandQueue, and the command buffer that is being encoded. All
-// streams share it, so their work is ordered. Off unless ANYMPS_QUEUE=async: operators run when they are called, and
-// all of this does nothing. With ANYMPS_RACES=adverse it is on, and nothing runs before the host waits.
+// The device's queues as operators use them: each stream has a gpu::queue::CommandQueue, and the command buffer that is
+// being encoded. The work of a stream is done in order, that of two beside each other. Off unless ANYMPS_QUEUE=async:
+// operators run when they are called, and all of this does nothing. With ANYMPS_RACES=adverse it is on, and nothing
+// runs before the host waits.
+//
+// Work is given to the calling thread's stream.
 //
 // What looks at the device's memory from the host, or writes to it, calls drain() first.
 #pragma once
@@ -17,6 +20,7 @@
 #include "backend/runtime/backward_thread.h"
 #include "backend/runtime/call_site.h"
 #include "gpu/queue/command_queue.h"
+#include "gpu/stream.h"
 
 namespace anymps::backend::runtime {
 
@@ -43,15 +47,17 @@ class DeviceQueue {
   template <typename Extend>
   static void chain(std::size_t bytes, Extend&& extend);
 
-  // Whether all that was encoded has run.
+  // Whether all that was encoded has run, on all streams.
   static bool is_idle() { return in_flight_.load(std::memory_order_acquire) == 0; }
 
-  // Returns when it has. At once on a thread that runs the queue.
+  // Returns when it has. At once on a thread that runs a queue.
   static void drain() {
     if (!is_idle()) drain_all();
   }
+  // The same of one stream.
+  static void drain(gpu::StreamId stream);
 
-  // Hands over what was encoded, so that the device runs it whatever the host does next.
+  // Hands over what was encoded on this thread's stream, so that the device runs it whatever the host does next.
   static void flush();
 
   // The host looks how far the device is, and may do so until it is done: one that does nothing before runs here.
@@ -78,8 +84,10 @@ class DeviceQueue {
   };
   static void drain_all();
 
-  DeviceQueue();
-  static DeviceQueue& instance();
+  DeviceQueue() = default;
+  static DeviceQueue& of(gpu::StreamId stream);
+  static DeviceQueue& of_current_stream() { return of(gpu::current_stream()); }
+  void run_all();
   // Of the open buffer.
   gpu::queue::CommandEncoder& encoder();
   template <typename Work>
@@ -91,7 +99,7 @@ class DeviceQueue {
   void commit_if_full();
   void commit();
 
-  // The device writes to it after each command: nothing else may lie on its line.
+  // Of all streams. The device writes to it after each command: nothing else may lie on its line.
   alignas(64) static std::atomic<std::size_t> in_flight_;
 
   std::mutex mutex_;
@@ -101,7 +109,7 @@ class DeviceQueue {
   std::unique_ptr<QueuedChain> chain_;                 // behind what is in it
   std::size_t commands_ = 0;                           // in it
   std::size_t bytes_ = 0;
-  std::atomic<std::uint64_t> encoded_{0};
+  static std::atomic<std::uint64_t> encoded_;
 };
 
 template <typename Work>
@@ -121,7 +129,7 @@ void DeviceQueue::add_command(std::size_t operators, Work&& work) {
 template <typename Work>
 void DeviceQueue::encode(std::size_t bytes, Work&& work) {
   BackwardThread::stay_on_caller();
-  DeviceQueue& queue = instance();
+  DeviceQueue& queue = of_current_stream();
   const std::lock_guard lock(queue.mutex_);
   queue.close_chain();
   queue.add_command(1, std::forward<Work>(work));
@@ -132,7 +140,7 @@ void DeviceQueue::encode(std::size_t bytes, Work&& work) {
 template <typename Extend>
 void DeviceQueue::chain(std::size_t bytes, Extend&& extend) {
   BackwardThread::stay_on_caller();
-  DeviceQueue& queue = instance();
+  DeviceQueue& queue = of_current_stream();
   const std::lock_guard lock(queue.mutex_);
   if (std::unique_ptr<QueuedChain> fresh = extend(queue.chain_.get())) {
     queue.close_chain();
