@@ -74,10 +74,14 @@ MODELS = {
     "model = Model()\n"
     "x, target = torch.randn(5, 7, 8), torch.randn(5, 4)",
 }
-OPTIMIZERS = ["SGD(model.parameters(), lr=0.05, momentum=0.9)", "AdamW(model.parameters(), lr=0.01, foreach=False)"]
+OPTIMIZERS = [
+    "SGD(model.parameters(), lr=0.05, momentum=0.9)",
+    "AdamW(model.parameters(), lr=0.01, foreach=False)",
+    "Adam(model.parameters(), fused=True)",
+]
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=["sgd", "adamw"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=["sgd", "adamw", "fused"])
 @pytest.mark.parametrize("model", MODELS)
 def test_training_is_equal_to_the_bit_and_to_the_byte(both, model, optimizer):
     both(TRAINING.format(model=MODELS[model], optimizer=optimizer))

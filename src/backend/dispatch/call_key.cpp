@@ -41,8 +41,6 @@ bool overlaps_in_part(const at::Tensor& written, const at::Tensor& other) {
 }
 
 bool overlaps_another(const c10::IValue& written, c10::ArrayRef<c10::IValue> arguments) {
-  // Lists of tensors that are written to are looked at by nobody yet.
-  if (!written.isTensor()) return true;
   const at::Tensor& tensor = written.toTensor();
   if (!tensor.defined() || !tensor.is_mps()) return true;
   bool some = false;
@@ -85,8 +83,9 @@ bool CallKey::add_place(const c10::TensorImpl& impl) {
   const auto* const same = std::ranges::find(places_, place);
   const auto* const together = std::ranges::find(places_, place.storage, &Place::storage);
   put(impl.is_wrapped_number() ? 'W' : 't');
-  put(static_cast<std::uint8_t>(same - places_.begin()));
-  put(static_cast<std::uint8_t>(together - places_.begin()));
+  put(static_cast<std::uint16_t>(same - places_.begin()));
+  put(static_cast<std::uint16_t>(together - places_.begin()));
+  some_share_ |= together != places_.end();
   places_.push_back(place);
   return true;
 }
@@ -171,13 +170,19 @@ bool CallKey::add_value(const c10::IValue& value, bool is_number) {
 
 bool CallKey::read(const c10::FunctionSchema& schema, c10::ArrayRef<c10::IValue> arguments) {
   runtime::for_each_tensor(arguments, [this](const at::Tensor& tensor) { note(tensor); });
+  bool writes_list = false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const c10::Argument& argument = schema.arguments()[i];
     if (!add_value(arguments[i], is_number_type(*argument.type()))) return false;
     const c10::AliasInfo* alias = argument.alias_info();
-    if (alias != nullptr && alias->isWrite() && overlaps_another(arguments[i], arguments)) return false;
+    if (alias == nullptr || !alias->isWrite()) continue;
+    if (arguments[i].isTensorList()) {
+      writes_list = true;
+    } else if (!arguments[i].isTensor() || overlaps_another(arguments[i], arguments)) {
+      return false;
+    }
   }
-  return true;
+  return !(writes_list && some_share_);
 }
 
 }  // namespace anymps::backend::dispatch

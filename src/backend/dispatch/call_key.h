@@ -25,7 +25,8 @@ class CallKey {
   // Both are false where the arguments include something that is not put into a key: a layout other than strided, a
   // generator, memory that is not the device's.
   //
-  // Those of a boxed call; false as well where a tensor that is written to overlaps a part of another.
+  // Those of a boxed call; false as well where a tensor that is written to overlaps a part of another, or one of a list
+  // may.
   bool read(const c10::FunctionSchema& schema, c10::ArrayRef<c10::IValue> arguments);
   // Those of a call with arguments of these types.
   template <typename... Arguments>
@@ -98,8 +99,8 @@ class CallKey {
     for (const auto& each : list) put(each);
   }
 
-  // Looked through for each tensor, so that there must not be many.
-  static constexpr std::size_t kMostPlaces = 64;
+  // Looked through for each tensor, so that there must not be many: a step of an optimizer has some hundreds.
+  static constexpr std::size_t kMostPlaces = 512;
   struct Place {
     const c10::TensorImpl* tensor;
     const c10::StorageImpl* storage;
@@ -108,6 +109,7 @@ class CallKey {
 
   c10::SmallVector<char, 512> bytes_;
   c10::SmallVector<Place, 8> places_;
+  bool some_share_ = false;  // memory
   bool all_floating_ = true;
 };
 
