@@ -530,3 +530,33 @@ print("end")
     finished = fresh_python(code, ANYMPS_QUEUE="async")
     assert finished.stdout == "end\n"
     assert finished.stderr == ""
+
+
+PROFILED = """
+import json, os, tempfile, torch
+from torch.profiler import ProfilerActivity, profile
+x = torch.randn(600, 600, device="mps", requires_grad=True)
+def work():
+    (x @ x).relu().sum().backward()
+work()
+with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]) as prof:
+    for _ in range(3):
+        work()
+with tempfile.TemporaryDirectory() as folder:
+    prof.export_chrome_trace(os.path.join(folder, "trace.json"))
+    events = json.load(open(os.path.join(folder, "trace.json")))["traceEvents"]
+kernels = [event for event in events if event.get("cat") == "kernel"]
+calls = {event["args"]["External id"]: event for event in events if event.get("cat") == "cpu_op" and "args" in event}
+later = 0
+for kernel in kernels:
+    call = calls[kernel["args"]["External id"]]
+    assert call["name"].replace("aten::", "mps_") == kernel["name"], (call["name"], kernel["name"])
+    assert call["ts"] - 100 <= kernel["ts"]
+    later += kernel["ts"] > call["ts"] + call["dur"]
+print(sum(kernel["name"] == "mps_mm" for kernel in kernels), later > 0)
+"""
+
+
+def test_the_profiler_shows_when_a_queued_operator_ran(python):
+    assert python(PROFILED, ANYMPS_QUEUE="inline").stdout == "9 False\n"
+    assert python(PROFILED, ANYMPS_QUEUE="async").stdout == "9 True\n"

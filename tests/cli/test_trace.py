@@ -133,6 +133,25 @@ def test_all_tables_and_figures_as_json(call, tmp_path):
     assert in_the_trace == [{"pid": process["pid"], "modelled": process["modelled"]}]
 
 
+def test_a_queued_run_is_measured(call, tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(
+        "import torch\n"
+        "x = torch.rand(700, 700, device='mps')\n"
+        "for step in range(20):\n"
+        "    y = (x @ x).softmax(0) @ x\n"
+        "print(y.sum().item() > 0)\n"
+    )
+    answer = call("trace", "--json", "figures.json", str(script), ANYMPS_QUEUE="async")
+    assert answer.returncode == 0, answer.stderr
+    assert "measured  a device beside the host" in answer.stderr and "while the host did not wait" in answer.stderr
+    (process,) = json.loads((tmp_path / "figures.json").read_text())["processes"]
+    timeline = process["measured"]
+    assert timeline["kernels"] >= 60
+    assert 0 < timeline["waited_seconds"] < timeline["host_seconds"]
+    assert timeline["overlapped_seconds"] == max(0, timeline["busy_seconds"] - timeline["waited_seconds"])
+
+
 def test_processes_and_a_death(call, tmp_path):
     """Each process has its own place on one clock, and what one recorded before it was killed is there."""
     script = tmp_path / "program.py"

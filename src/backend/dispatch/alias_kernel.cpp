@@ -25,6 +25,7 @@
 #include "backend/runtime/generator.h"
 #include "backend/runtime/memory.h"
 #include "backend/runtime/waits.h"
+#include "gpu/trace/trace.h"
 
 namespace anymps::backend::dispatch {
 namespace {
@@ -227,7 +228,8 @@ void AliasKernel::queue(const KnownCall& kind, const c10::OperatorHandle& op, co
   torch::jit::Stack cpu;
   for (std::size_t i = begin; i < stack->size(); ++i) cpu.push_back(kept_value(*queued, (*stack)[i]));
   std::unique_ptr<ElementwiseStep> step;
-  if (facts.elementwise) step = ElementwiseStep::of(*facts.elementwise, cpu, *queued);
+  // One that is watched runs by itself.
+  if (facts.elementwise && !gpu::trace::Trace::detailed()) step = ElementwiseStep::of(*facts.elementwise, cpu, *queued);
   if (step) {
     queue_step(queued->bytes(), std::move(step));
   } else {

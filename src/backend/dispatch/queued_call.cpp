@@ -9,7 +9,6 @@
 
 #include "backend/dispatch/tensor_access.h"
 #include "backend/runtime/call_site.h"
-#include "backend/runtime/memory.h"
 #include "backend/runtime/placed_results.h"
 #include "gpu/memory/unified_memory.h"
 
@@ -113,7 +112,7 @@ void QueuedCall::run(c10::function_ref<Results()> compute) {
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::DispatchKey::AutocastCPU);
   const runtime::CallSiteScope called_at(line_);
-  const runtime::RouteScope route;
+  const runtime::RouteScope route(asked_by_);
   runtime::PlacedResults placed;
   for (const Place& place : places_) {
     if (place.alias.storage().nbytes() == 0) continue;

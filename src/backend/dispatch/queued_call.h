@@ -18,6 +18,7 @@
 
 #include "backend/dispatch/result_kind.h"
 #include "backend/runtime/device_queue.h"
+#include "backend/runtime/memory.h"
 
 namespace anymps::backend::dispatch {
 
@@ -71,6 +72,7 @@ class QueuedCall {
   template <typename Compute>
   static void encode(std::unique_ptr<QueuedCall> call, Compute compute) {
     const std::size_t bytes = call->bytes();
+    call->asked_by_ = runtime::RouteScope::ask();
     runtime::DeviceQueue::encode(bytes, [call = std::move(call), compute = std::move(compute)]() mutable {
       {
         Compute own = std::move(compute);
@@ -115,6 +117,7 @@ class QueuedCall {
   c10::SmallVector<Place, 2> places_;
   HeldBlocks held_;
   std::string line_;  // empty: nobody knows
+  runtime::AskedBy asked_by_;
   // The first so many are this call's; those behind them are of a call that ran.
   std::size_t tensors_in_use_ = 0;
   std::size_t storages_in_use_ = 0;

@@ -12,6 +12,7 @@
 #include "backend/observe/check_release.h"
 #include "backend/runtime/argument_tensors.h"
 #include "backend/runtime/call_site.h"
+#include "backend/runtime/device_queue.h"
 #include "backend/runtime/memory.h"
 #include "gpu/trace/trace.h"
 
@@ -56,6 +57,7 @@ void watch_calls() {
   static const at::CallbackHandle handle = at::addGlobalCallback(
       at::RecordFunctionCallback(&check_call).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
   (void)handle;
+  runtime::DeviceQueue::take_no_operators();
   gpu::trace::Trace::begin_details();  // RouteScope measures the device's time from here on
 }
 

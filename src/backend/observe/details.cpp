@@ -103,32 +103,44 @@ std::uint64_t begin_span() noexcept {
   return gpu::trace::Trace::now_ns();
 }
 
-void end_span(std::uint64_t began) noexcept {
+runtime::AskedBy who_calls() noexcept {
+  const CallsOfThread& thread = calls_of_thread;
+  return {.name = thread.calls.empty() ? "an operator" : thread.calls.back().name, .correlation = who_asked(thread)};
+}
+
+void end_span(std::uint64_t began, const runtime::AskedBy& by) noexcept {
   if (checking()) runtime::DeviceWork::took(gpu::trace::Trace::now_ns() - began);
   if (profile_logging()) profile_operation(gpu::trace::Trace::now_ns() - began);
   gpu::trace::Trace* trace = everything_wanted() ? gpu::trace::Trace::current() : nullptr;
   if (trace != nullptr) {
     CallsOfThread& thread = calls_of_thread;
-    const std::uint32_t name = thread.calls.empty() ? trace->intern("an operator") : id_of(*trace, thread.calls.back());
-    ANYMPS_PROBE(operator_ran, thread.calls.empty() ? "an operator" : thread.calls.back().name, began, 0);
-    trace->record_span(gpu::trace::TraceKind::kOperator, name, began, 0, who_asked(thread));
+    const runtime::AskedBy whose = by.name != nullptr ? by : who_calls();
+    const bool is_called_now = by.name == nullptr && !thread.calls.empty();
+    const std::uint32_t name = is_called_now ? id_of(*trace, thread.calls.back()) : trace->intern(whose.name);
+    ANYMPS_PROBE(operator_ran, whose.name, began, 0);
+    trace->record_span(gpu::trace::TraceKind::kOperator, name, began, 0, whose.correlation);
   }
   if (std::exchange(hidden, false)) at::enableRecordFunction(true);
 }
 
 }  // namespace
 
-void observe_routes() { runtime::RouteScope::set_observer({.begin = &begin_span, .end = &end_span}); }
+void observe_routes() {
+  runtime::RouteScope::set_observer({.begin = &begin_span, .end = &end_span, .ask = &who_calls});
+}
 
-bool begin_details() {
+bool begin_details(Watched watched) {
   // What was queued before is not watched.
+  if (watched == Watched::kAtItsCall) runtime::DeviceQueue::take_no_operators();
   runtime::DeviceQueue::drain();
   profilers.fetch_add(1, std::memory_order_relaxed);
   watch().begin();
   return gpu::trace::Trace::begin_details();
 }
 
-void end_details() {
+void end_details(Watched watched) {
+  runtime::DeviceQueue::drain();
+  if (watched == Watched::kAtItsCall) runtime::DeviceQueue::take_operators();
   gpu::trace::Trace::end_details();
   watch().end();
   profilers.fetch_sub(1, std::memory_order_relaxed);

@@ -9,10 +9,13 @@ namespace anymps::backend::observe {
 // Has the trace told of what the device does. Once, when the library is loaded.
 void observe_routes();
 
+// When an operator is looked at: at its call, so that it must run then, or whenever it runs.
+enum class Watched : std::uint8_t { kAtItsCall, kWhenItRuns };
+
 // From begin_details() until as many end_details(), the names of operators are known to the trace, and what runs on the
 // device is recorded. False where nothing can be.
-bool begin_details();
-void end_details();
+bool begin_details(Watched watched);
+void end_details(Watched watched);
 
 // The same until the process ends, with the host's side: every operator's call. Profilers see that themselves.
 void trace_calls();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backend/runtime/argument_tensors.h"
+#include "backend/runtime/device_queue.h"
 #include "backend/runtime/memory.h"
 #include "gpu/trace/trace.h"
 
@@ -162,6 +163,7 @@ void begin_profile_log(unsigned bits) {
   at::addGlobalCallback(at::RecordFunctionCallback(&enter_operation, &leave_operation)
                             .needsInputs(true)
                             .scopes({at::RecordScope::FUNCTION}));
+  runtime::DeviceQueue::take_no_operators();
   gpu::trace::Trace::begin_details();  // RouteScope measures the device's time from here on
 }
 

@@ -11,6 +11,7 @@
 
 #include "backend/observe/details.h"
 #include "backend/observe/wall_clock.h"
+#include "backend/runtime/device_queue.h"
 #include "gpu/device.h"
 #include "gpu/trace/trace.h"
 
@@ -35,12 +36,12 @@ std::string kernel_name(const gpu::trace::TraceEvent& event) {
 class Session final : public libkineto::IActivityProfilerSession {
  public:
   ~Session() override {
-    if (on_) end_details();
+    if (on_) end_details(Watched::kWhenItRuns);
   }
 
   void start() override {
     on_ = true;
-    if (!begin_details()) errors_.emplace_back("anymps: no memory for a trace of the device");
+    if (!begin_details(Watched::kWhenItRuns)) errors_.emplace_back("anymps: no memory for a trace of the device");
     offset_ = since_1970_minus_trace_ns();
     began_ = static_cast<std::int64_t>(gpu::trace::Trace::now_ns()) + offset_;
     if (const gpu::trace::Trace* trace = gpu::trace::Trace::current()) first_ = trace->written();
@@ -49,8 +50,9 @@ class Session final : public libkineto::IActivityProfilerSession {
 
   void stop() override {
     if (!on_) return;
+    runtime::DeviceQueue::drain();
     collect();
-    end_details();
+    end_details(Watched::kWhenItRuns);
     on_ = false;
     status_ = libkineto::TraceStatus::PROCESSING;
   }

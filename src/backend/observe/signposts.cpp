@@ -22,14 +22,14 @@ void start_signposts(const std::string& mode) {
   for (std::string token; std::getline(modes, token, ',');) {
     if (token.empty()) continue;
     TORCH_CHECK(token == "interval" || token == "event", "Invalid Signpost trace mode: ", token);
-    if (!signposts_wanted) begin_details();
+    if (!signposts_wanted) begin_details(Watched::kAtItsCall);
     signposts_wanted = true;
   }
 }
 
 void stop_signposts() {
   const std::lock_guard lock(signposts_mutex);
-  if (signposts_wanted) end_details();
+  if (signposts_wanted) end_details(Watched::kAtItsCall);
   signposts_wanted = false;
 }
 

@@ -63,12 +63,22 @@ std::array<std::atomic<DeviceQueue*>, gpu::kPoolStreams + 1> queues{};
 }  // namespace
 
 std::atomic<std::size_t> DeviceQueue::in_flight_{0};
+std::atomic<unsigned> DeviceQueue::watchers_{0};
 std::atomic<std::uint64_t> DeviceQueue::encoded_{0};
 
 bool DeviceQueue::takes_operators() {
   static const bool asked = is_asked_for();
-  return asked && !is_synchronous() && !runs_a_command && !gpu::trace::Trace::detailed() && !logs(LogLevel::kFallbacks);
+  return asked && !is_synchronous() && !runs_a_command && watchers_.load(std::memory_order_relaxed) == 0 &&
+         !logs(LogLevel::kFallbacks);
 }
+
+void DeviceQueue::take_no_operators() {
+  watchers_.fetch_add(1, std::memory_order_relaxed);
+  // What was queued before is not watched.
+  drain();
+}
+
+void DeviceQueue::take_operators() { watchers_.fetch_sub(1, std::memory_order_relaxed); }
 
 DeviceQueue& DeviceQueue::of(gpu::StreamId stream) {
   std::atomic<DeviceQueue*>& place = queues[static_cast<std::size_t>(stream)];
@@ -78,6 +88,7 @@ DeviceQueue& DeviceQueue::of(gpu::StreamId stream) {
   const std::lock_guard lock(making);
   if (place.load(std::memory_order_relaxed) == nullptr) {
     place.store(new DeviceQueue, std::memory_order_release);
+    if (auto* trace = gpu::trace::Trace::current()) trace->set_fact("queue", "async");
     // Behind the handlers of the queue itself, so that it runs before them: a child finds nothing in flight.
     ::pthread_atfork([] { drain(); }, nullptr, nullptr);
     std::atexit([] { drain(); });
@@ -140,9 +151,11 @@ void DeviceQueue::let_run() {
 
 void DeviceQueue::drain_all() {
   if (runs_a_command) return;
+  const std::uint64_t began_ns = gpu::trace::Trace::detailed() ? gpu::trace::Trace::now_ns() : 0;
   for (const auto& place : queues) {
     if (DeviceQueue* const queue = place.load(std::memory_order_acquire)) queue->run_all();
   }
+  if (began_ns != 0) DeviceWork::took(gpu::trace::Trace::now_ns() - began_ns);
 }
 
 void DeviceQueue::drain(gpu::StreamId stream) {

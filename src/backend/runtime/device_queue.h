@@ -34,9 +34,14 @@ class QueuedChain {
 
 class DeviceQueue {
  public:
-  // Whether operators of this thread go into a queue now. They do not while every operator is watched (traces with
-  // details, check, logs), nor on a thread that runs a queue. Throws where ANYMPS_QUEUE says neither.
+  // Whether operators of this thread go into a queue now. They do not on a thread that runs a queue. Throws where
+  // ANYMPS_QUEUE says neither.
   static bool takes_operators();
+
+  // From here until as many take_operators(), every operator runs when it is called: for those who look at each then
+  // (check, logs, captures).
+  static void take_no_operators();
+  static void take_operators();
 
   // Work on `bytes` of memory in all. What it throws is an error of the device.
   template <typename Work>
@@ -101,6 +106,7 @@ class DeviceQueue {
 
   // Of all streams. The device writes to it after each command: nothing else may lie on its line.
   alignas(64) static std::atomic<std::size_t> in_flight_;
+  alignas(64) static std::atomic<unsigned> watchers_;
 
   std::mutex mutex_;
   gpu::queue::CommandQueue queue_;

@@ -264,6 +264,7 @@ struct Foreign {
 thread_local int RouteScope::depth_ = 0;
 thread_local bool RouteScope::as_tensors_ = false;
 thread_local std::uint64_t RouteScope::began_ns_ = 0;
+thread_local AskedBy RouteScope::asked_by_;
 RouteObserver RouteScope::observer_;
 
 c10::DeviceAllocator* mps_allocator() {

@@ -39,11 +39,19 @@ void wait_for_commands(const c10::StorageImpl& storage);
 // library is loaded.
 void install_memory();
 
+// Whose work a command of the queue is, kept from its call until it runs.
+struct AskedBy {
+  const char* name = nullptr;  // the operator's, good for the process's life; nullptr: what this thread calls now
+  std::uint64_t correlation = 0;
+};
+
 // Who is told of what the device does, while the trace has details.
 struct RouteObserver {
   // The time at which it began.
   std::uint64_t (*begin)() noexcept = nullptr;
-  void (*end)(std::uint64_t began_ns) noexcept = nullptr;
+  void (*end)(std::uint64_t began_ns, const AskedBy& by) noexcept = nullptr;
+  // What this thread calls now.
+  AskedBy (*ask)() noexcept = nullptr;
 };
 
 // While one lives, CPU allocations of this thread come out of the heap, so that results of CPU kernels are the device's
@@ -57,13 +65,21 @@ class RouteScope {
   ~RouteScope() {
     if (--depth_ != 0) return;
     DeviceWork::given();
-    if (began_ns_ != 0) observer_.end(std::exchange(began_ns_, 0));
+    if (began_ns_ != 0) observer_.end(std::exchange(began_ns_, 0), asked_by_);
+    asked_by_ = {};
+  }
+  // Of a command that was encoded for it.
+  explicit RouteScope(const AskedBy& by) noexcept : RouteScope() {
+    if (depth_ == 1) asked_by_ = by;
   }
   RouteScope(const RouteScope&) = delete;
   RouteScope& operator=(const RouteScope&) = delete;
   static bool active() noexcept { return depth_ > 0; }
   // Once, when the library is loaded.
   static void set_observer(RouteObserver observer) { observer_ = observer; }
+  static AskedBy ask() noexcept {
+    return gpu::trace::Trace::detailed() && observer_.ask != nullptr ? observer_.ask() : AskedBy();
+  }
 
   // While one lives, what is routed counts as tensors from the start: for kernels that keep what their gradient needs.
   class AsTensors {
@@ -84,6 +100,7 @@ class RouteScope {
   static thread_local int depth_;
   static thread_local bool as_tensors_;
   static thread_local std::uint64_t began_ns_;
+  static thread_local AskedBy asked_by_;
 };
 
 // Makes memory that a CPU kernel produced the device's own, and counts it. Blocks of the heap change hands; anything

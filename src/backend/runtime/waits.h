@@ -13,7 +13,7 @@ class DeviceWork {
   static void given() noexcept {
     if (!pending_.load(std::memory_order_relaxed)) pending_.store(true, std::memory_order_relaxed);
   }
-  // As that, where it is known how long the device took for it.
+  // How long the device took for what the host waits for, or how long the host waited for it, where that is known.
   static void took(std::uint64_t ns) noexcept { ns_.fetch_add(ns, std::memory_order_relaxed); }
   // The host has waited for all of it.
   static void done() noexcept;
@@ -24,8 +24,8 @@ class DeviceWork {
   static std::atomic<std::uint64_t> ns_;
 };
 
-// The host waits: goes to the trace under `what`, with the time that the device took since the last wait where that is
-// known, if there was any work.
+// The host waits: goes to the trace under `what`, with the time that was told of since the last wait, if there was any
+// work.
 void note_wait(const char* what);
 
 // Between them all waits of this thread count as one, under this name, or with none as nothing: printing a tensor reads

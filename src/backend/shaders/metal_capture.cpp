@@ -58,7 +58,7 @@ class Capturing {
     } catch (const std::exception& error) {
       TORCH_CHECK(false, "Failed to start capture of ", folder, " error ", error.what());
     }
-    observe::begin_details();
+    observe::begin_details(observe::Watched::kAtItsCall);
     const gpu::trace::Trace* trace = gpu::trace::Trace::current();
     first_event_ = trace != nullptr ? trace->written() : 0;
     reachable_.clear();
@@ -70,7 +70,7 @@ class Capturing {
     const std::shared_ptr<metal::capture::Capture> capture = close();
     if (!capture) return;
     const std::vector<metal::capture::RanOperator> operators = operators_since(first_event_);
-    observe::end_details();
+    observe::end_details(observe::Watched::kAtItsCall);
     try {
       capture->finish(operators);
     } catch (const std::exception& error) {
@@ -80,7 +80,7 @@ class Capturing {
 
   void give_up(const std::exception& error) {
     if (!close()) return;
-    observe::end_details();
+    observe::end_details(observe::Watched::kAtItsCall);
     TORCH_WARN("anymps: the capture ends here, the program goes on: ", error.what());
   }
 

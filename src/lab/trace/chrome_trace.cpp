@@ -210,7 +210,9 @@ class ProcessWriter {
 nlohmann::json figures_of(const std::vector<TraceFile>& traces) {
   auto processes = nlohmann::json::array();
   for (const TraceFile& trace : traces) {
-    if (trace.error.empty()) processes.push_back({{"pid", trace.pid}, {"modelled", to_json(replay(trace))}});
+    if (!trace.error.empty()) continue;
+    const ReplayedTimeline timeline = replay(trace);
+    processes.push_back({{"pid", trace.pid}, {timeline.name(), to_json(timeline)}});
   }
   return {{"processes", std::move(processes)}};
 }

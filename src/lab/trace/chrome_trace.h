@@ -1,5 +1,6 @@
 // A run's traces in the format of Chrome's tracing, which Perfetto and others open: each process with its threads, and
-// the device as a track of its own in each. Under "otherData" are the modelled figures (replayed_timeline.h).
+// the device as a track of its own in each. Under "otherData" are the measured or modelled figures
+// (replayed_timeline.h).
 #pragma once
 
 #include <filesystem>

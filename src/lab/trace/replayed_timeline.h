@@ -1,7 +1,10 @@
-// What a device that works beside the host would have made of a run. Here operators have run when they return; on a GPU
-// the host goes on at once, the device takes them in order, and the host waits where it asks for a result. This
-// simulates that with the measured times: the host's without those of its kernels, the kernels one after the other. It
-// is a model: it leaves out what a launch costs on a Mac, and that its GPU is faster or slower than this CPU.
+// What a device that works beside the host made of a run, or would have made of it.
+//
+// With ANYMPS_QUEUE=async the device worked beside the host, and this is what was measured. Without, operators had run
+// when they returned; on a GPU the host goes on at once, the device takes them in order, and the host waits where it
+// asks for a result. This simulates that with the measured times: the host's without those of its kernels, the kernels
+// one after the other. Then it is a model: it leaves out what a launch costs on a Mac, and that its GPU is faster or
+// slower than this CPU.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +24,7 @@ struct ReplayedOperator {
 };
 
 struct ReplayedTimeline {
+  bool measured = false;      // else modelled
   double host_seconds = 0;    // until the last event, waiting included
   double busy_seconds = 0;    // of the device
   double queued_seconds = 0;  // kernels had to wait for those before them, all together
@@ -28,6 +32,9 @@ struct ReplayedTimeline {
   std::uint64_t kernels = 0;
   std::uint64_t waits = 0;
   std::map<std::string, ReplayedOperator> operators;
+  // The device worked while the host did not wait for it.
+  double overlapped_seconds() const { return busy_seconds > waited_seconds ? busy_seconds - waited_seconds : 0; }
+  const char* name() const { return measured ? "measured" : "modelled"; }
   double busy_share() const { return host_seconds > 0 ? busy_seconds / host_seconds : 0; }
 };
 

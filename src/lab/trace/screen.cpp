@@ -115,12 +115,16 @@ std::string trace_screen(const TraceSummary& summary, const base::Terminal& term
   for (const TracedProcess& process : summary.processes) {
     screen.heading(fmt::format("{} (process {})", process.trace->command, process.trace->pid));
     strip(screen, *process.trace, terminal);
-    const ReplayedTimeline& timeline = process.modelled;
+    const ReplayedTimeline& timeline = process.timeline;
     if (timeline.kernels != 0) {
-      screen.line(
-          fmt::format("modelled  a device beside the host: busy {:.0f}% of {}; the host waits {} of it ({} times)",
-                      100 * timeline.busy_share(), base::human_seconds(timeline.host_seconds),
-                      base::human_seconds(timeline.waited_seconds), timeline.waits));
+      screen.line(fmt::format("{}  a device beside the host: busy {:.0f}% of {}; the host waits {} of it ({} times)",
+                              timeline.name(), 100 * timeline.busy_share(), base::human_seconds(timeline.host_seconds),
+                              base::human_seconds(timeline.waited_seconds), timeline.waits));
+      if (timeline.measured) {
+        screen.line(fmt::format("overlap   {} of the device's {} while the host did not wait",
+                                base::human_seconds(timeline.overlapped_seconds()),
+                                base::human_seconds(timeline.busy_seconds)));
+      }
     }
     if (process.lost != 0) {
       screen.line(fmt::format("lost      {} of {} events: the oldest; --events keeps more", process.lost,

@@ -81,7 +81,7 @@ nlohmann::json to_json(const TraceSummary& summary) {
                          {"command", process.trace->command},
                          {"events", process.trace->records_written},
                          {"lost_events", process.lost},
-                         {"modelled", to_json(process.modelled)}});
+                         {process.timeline.name(), to_json(process.timeline)}});
   }
   return {{"version", 1},
           {"unreadable", summary.unreadable},

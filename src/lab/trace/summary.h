@@ -22,7 +22,7 @@ struct TraceRow {
 struct TracedProcess {
   const TraceFile* trace = nullptr;
   std::uint64_t lost = 0;  // events that the ring no longer holds: the oldest
-  ReplayedTimeline modelled;
+  ReplayedTimeline timeline;
 };
 
 struct TraceSummary {

@@ -53,5 +53,19 @@ TEST(ReplayedTimeline, ASlowHostLeavesTheDeviceIdle) {
   EXPECT_LT(timeline.busy_share(), 0.02);
 }
 
+// Behind a queue the records are what happened: 300 ns of kernels, for 120 of which the host waited.
+TEST(ReplayedTimeline, TakesAQueuedRunAsItWas) {
+  TraceFile trace;
+  trace.facts["queue"] = "async";
+  trace.records = {record_of(TraceKind::kOperator, 1100, 100, 2), record_of(TraceKind::kOperator, 1300, 200, 2),
+                   record_of(TraceKind::kSync, 1310, 120)};
+  const ReplayedTimeline timeline = replay(trace);
+  EXPECT_STREQ(timeline.name(), "measured");
+  EXPECT_NEAR(timeline.host_seconds, 310e-9, 1e-12);
+  EXPECT_NEAR(timeline.waited_seconds, 120e-9, 1e-12);
+  EXPECT_NEAR(timeline.overlapped_seconds(), 180e-9, 1e-12);
+  EXPECT_EQ(timeline.queued_seconds, 0);
+}
+
 }  // namespace
 }  // namespace anymps::lab::trace
