@@ -1,8 +1,10 @@
-"""What the device's queue gains: mps with ANYMPS_QUEUE=async against cpu, with as many threads in all.
+"""What the device's queue gains: mps with ANYMPS_QUEUE=async against cpu, with as many threads in all, or on as many
+cores.
 
     python bench/device_queue.py                  the whole table
     python bench/device_queue.py --only adds      workloads whose name contains this
-    python bench/device_queue.py --threads 4      the CPU's threads (default: 2); mps has one less and the device's own
+    python bench/device_queue.py --threads 4      the CPU's threads (default: 2); the host's is one of mps's
+    python bench/device_queue.py --same-cores     an operator of mps has as many as one of the CPU, beside the host's
     ANYMPS_QUEUE=inline python bench/device_queue.py    the same without the queue, to see what it is that gains
 
 Each round times both sides once, in random order, up to a final synchronisation. The figure is the median of the
@@ -89,8 +91,8 @@ def data_made_meanwhile(device: str):
     return work
 
 
-def timed(work, calls: int, device: str, threads: int) -> float:
-    torch.set_num_threads(threads if device == "cpu" else threads - 1)
+def timed(work, calls: int, device: str, threads: dict[str, int]) -> float:
+    torch.set_num_threads(threads[device])
     synchronise = torch.mps.synchronize if device == "mps" else lambda: None
     work()  # the other side's threads may still spin
     synchronise()
@@ -101,10 +103,10 @@ def timed(work, calls: int, device: str, threads: int) -> float:
     return (time.perf_counter() - began) / calls
 
 
-def measure(row: Row, count: int, threads: int, rng: random.Random) -> dict:
+def measure(row: Row, count: int, threads: dict[str, int], rng: random.Random) -> dict:
     work = {}
     for device in ("cpu", "mps"):
-        torch.set_num_threads(threads if device == "cpu" else threads - 1)
+        torch.set_num_threads(threads[device])
         work[device] = row.make(device)
     for device in work:
         for _ in range(3):  # the queue takes what it has seen once
@@ -125,6 +127,7 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="workloads whose name contains this")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"rounds per workload (default: {ROUNDS})")
     parser.add_argument("--threads", type=int, default=2, help="of the CPU's side (default: 2)")
+    parser.add_argument("--same-cores", action="store_true", help="as many for an operator of mps, beside the host's")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of the table")
     options = parser.parse_args()
     if options.threads < 2:
@@ -132,11 +135,12 @@ def main() -> int:
     chosen = [row for row in rows() if options.only in row.name]
     if not chosen:
         parser.error(f"no workload's name contains {options.only!r}")
+    threads = {"cpu": options.threads, "mps": options.threads - (0 if options.same_cores else 1)}
     rng, found = random.Random(0), []
     if not options.json:
         print(f"{'':20} {'mps, µs':>11} {'cpu, µs':>11}   ratio  95% interval    target")
     for row in chosen:
-        found.append(measure(row, options.rounds, options.threads, rng))
+        found.append(measure(row, options.rounds, threads, rng))
         if options.json:
             continue
         one = found[-1]
