@@ -40,6 +40,12 @@ void HeldBlocks::hold(void* block) {
   blocks_.push_back(block);
 }
 
+std::atomic<std::size_t> SpareCalls::of_all_{0};
+
+QueuedCall::~QueuedCall() {
+  if (kind_ != nullptr) SpareCalls::of_all_.fetch_sub(1, std::memory_order_relaxed);
+}
+
 std::unique_ptr<QueuedCall> QueuedCall::of_kind(const KnownCall& kind) {
   std::unique_ptr<QueuedCall> call = kind.spares.take(kind);
   call->make_results(kind.results);
@@ -184,8 +190,9 @@ std::unique_ptr<QueuedCall> SpareCalls::take(const KnownCall& kind) {
   if (ready_ == nullptr) ready_ = returned_.exchange(nullptr, std::memory_order_acquire);
   if (ready_ != nullptr) return std::unique_ptr<QueuedCall>(std::exchange(ready_, ready_->next_));
   auto fresh = std::make_unique<QueuedCall>();
-  if (made_ < kMost) {
+  if (made_ < kMost && of_all_.load(std::memory_order_relaxed) < kMostOfAll) {
     ++made_;
+    of_all_.fetch_add(1, std::memory_order_relaxed);
     fresh->kind_ = &kind;
   }
   return fresh;

@@ -47,6 +47,9 @@ class QueuedCall {
 
   // One that nobody uses again.
   QueuedCall() = default;
+  ~QueuedCall();
+  QueuedCall(const QueuedCall&) = delete;
+  QueuedCall& operator=(const QueuedCall&) = delete;
   // A call of a kind, with its results; one that has run, where there is one.
   static std::unique_ptr<QueuedCall> of_kind(const KnownCall& kind);
 
@@ -141,6 +144,11 @@ class SpareCalls {
  private:
   // As many as a program is usually ahead of the device with one operator.
   static constexpr std::size_t kMost = 64;
+  // Of all kinds: a program whose shapes hardly ever come again would fill the memory with them.
+  static constexpr std::size_t kMostOfAll = 16384;
+
+  friend class QueuedCall;
+  static std::atomic<std::size_t> of_all_;
 
   std::mutex mutex_;
   std::size_t made_ = 0;
