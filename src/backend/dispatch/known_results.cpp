@@ -27,15 +27,17 @@ const KnownCall* KnownResults::find(std::string_view key) const {
   return found != results_.end() ? found->second.get() : nullptr;
 }
 
-void KnownResults::learn(std::string_view key, c10::ArrayRef<at::Tensor> arguments, c10::ArrayRef<at::Tensor> results) {
+const KnownCall* KnownResults::learn(std::string_view key, c10::ArrayRef<at::Tensor> arguments,
+                                     c10::ArrayRef<at::Tensor> results) {
   ResultKinds kinds;
   for (const at::Tensor& result : results) {
     std::optional<ResultKind> kind = kind_of(result, arguments);
-    if (!kind) return;
+    if (!kind) return nullptr;
     kinds.push_back(std::move(*kind));
   }
   const std::lock_guard lock(mutex_);
-  if (results_.size() < kMost) results_.try_emplace(std::string(key), std::make_unique<KnownCall>(std::move(kinds)));
+  if (results_.size() >= kMost) return nullptr;
+  return results_.try_emplace(std::string(key), std::make_unique<KnownCall>(std::move(kinds))).first->second.get();
 }
 
 }  // namespace anymps::backend::dispatch

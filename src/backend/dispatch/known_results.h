@@ -27,8 +27,8 @@ class KnownResults {
   // nullptr: the call has to run when it is called. What is returned stays for good.
   const KnownCall* find(std::string_view key) const;
   // From a call that ran: the tensors that it may have returned, and its results, both as the caller has them. Nothing
-  // is learned of results that cannot be made before the call runs.
-  void learn(std::string_view key, c10::ArrayRef<at::Tensor> arguments, c10::ArrayRef<at::Tensor> results);
+  // is learned of results that cannot be made before the call runs, nor behind the last of a number of kinds: nullptr.
+  const KnownCall* learn(std::string_view key, c10::ArrayRef<at::Tensor> arguments, c10::ArrayRef<at::Tensor> results);
 
  private:
   // Programs whose shapes never come again would fill the memory.

@@ -4,7 +4,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
-#include <algorithm>
 #include <exception>
 
 #include "backend/dispatch/tensor_access.h"
@@ -59,7 +58,7 @@ void QueuedCall::make_results(const ResultKinds& kinds) {
     if (kinds[i].argument != ResultKind::kNew) continue;
     results_.back() = make_result(kinds[i]);
     const std::size_t place = place_of(results_.back());
-    if (is_first) places_.push_back({i, alias_at(place)});
+    if (is_first) places_.push_back({i, place});
   }
 }
 
@@ -121,13 +120,13 @@ void QueuedCall::run(c10::function_ref<Results()> compute) {
   const runtime::RouteScope route(asked_by_);
   runtime::PlacedResults placed;
   for (const Place& place : places_) {
-    if (place.alias.storage().nbytes() == 0) continue;
-    placed.add(place.alias.storage().mutable_data(), place.alias.storage().nbytes());
+    const c10::Storage& storage = alias_at(place.tensor).storage();
+    if (storage.nbytes() != 0) placed.add(storage.mutable_data(), storage.nbytes());
   }
   try {
     move_into_place(compute());
   } catch (...) {
-    for (const Place& place : places_) place.alias.zero_();
+    for (const Place& place : places_) alias_at(place.tensor).zero_();
     runtime::DeviceQueue::report(std::current_exception());
   }
 }
@@ -137,9 +136,10 @@ void QueuedCall::move_into_place(const Results& results) const {
   c10::SmallVector<std::pair<at::Tensor, at::Tensor>, 2> moves;
   for (const Place& place : places_) {
     const at::Tensor& result = results[place.index];
-    const bool there = result.is_same(place.alias) || (result.const_data_ptr() == place.alias.const_data_ptr() &&
-                                                       result.strides() == place.alias.strides());
-    if (!there) moves.emplace_back(place.alias, result);
+    const at::Tensor& target = alias_at(place.tensor);
+    const bool there = result.is_same(target) ||
+                       (result.const_data_ptr() == target.const_data_ptr() && result.strides() == target.strides());
+    if (!there) moves.emplace_back(target, result);
   }
   if (moves.size() > 1) {
     for (auto& [target, result] : moves) result = result.clone();
@@ -158,11 +158,8 @@ void QueuedCall::keep(std::unique_ptr<QueuedCall> call) {
 bool QueuedCall::is_nobody_elses() const {
   c10::SmallVector<std::size_t, 4> holders(storages_.size(), 1);
   for (const Alias& alias : tensors_) ++holders[alias.storage];
-  const auto is_place = [this](const at::Tensor& tensor) {
-    return std::ranges::any_of(places_, [&](const Place& place) { return place.alias.is_same(tensor); });
-  };
   for (const Alias& alias : tensors_) {
-    if (alias.tensor.use_count() != (is_place(alias.tensor) ? 2 : 1)) return false;
+    if (alias.tensor.use_count() != 1) return false;
   }
   for (std::size_t i = 0; i < storages_.size(); ++i) {
     if (storages_[i].storage.use_count() != holders[i]) return false;

@@ -64,7 +64,7 @@ class QueuedCall {
   Results& results() { return results_; }
 
   // For a call that does not become a command of its own: the CPU's alias of a new result, what it holds, and how much.
-  const at::Tensor& result_alias(std::size_t place) const { return places_[place].alias; }
+  const at::Tensor& result_alias(std::size_t i) const { return alias_at(places_[i].tensor); }
   HeldBlocks take_held() { return std::move(held_); }
   std::size_t bytes() const { return bytes_; }
 
@@ -88,8 +88,8 @@ class QueuedCall {
  private:
   // A result that the caller has, as the CPU sees it.
   struct Place {
-    std::size_t index;  // among the results
-    at::Tensor alias;
+    std::size_t index;   // among the results
+    std::size_t tensor;  // among tensors_
   };
   struct Alias {
     c10::TensorImpl* source;  // of this call

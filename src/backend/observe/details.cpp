@@ -130,16 +130,17 @@ void observe_routes() {
 }
 
 bool begin_details(Watched watched) {
-  // What was queued before is not watched.
-  if (watched == Watched::kAtItsCall) runtime::DeviceQueue::take_no_operators();
-  runtime::DeviceQueue::drain();
+  if (watched == Watched::kAtItsCall) {
+    runtime::DeviceQueue::take_no_operators();
+  } else {
+    runtime::DeviceQueue::drain();  // what was queued before is not watched
+  }
   profilers.fetch_add(1, std::memory_order_relaxed);
   watch().begin();
   return gpu::trace::Trace::begin_details();
 }
 
 void end_details(Watched watched) {
-  runtime::DeviceQueue::drain();
   if (watched == Watched::kAtItsCall) runtime::DeviceQueue::take_operators();
   gpu::trace::Trace::end_details();
   watch().end();

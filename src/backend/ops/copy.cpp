@@ -71,10 +71,7 @@ bool queue_copy_on_device(const at::Tensor& self, const at::Tensor& source) {
   }
   static auto& known = dispatch::KnownResults::kept_for_good();
   const dispatch::KnownCall* kind = known.find(key.bytes());
-  if (kind == nullptr) {
-    known.learn(key.bytes(), {}, {});
-    kind = known.find(key.bytes());
-  }
+  if (kind == nullptr) kind = known.learn(key.bytes(), {}, {});
   const auto copy = [](const at::Tensor& target, const at::Tensor& from) { target.copy_(from); };
   dispatch::queue_in_turn(
       kind != nullptr ? dispatch::QueuedCall::of_kind(*kind) : std::make_unique<dispatch::QueuedCall>(), copy, self,

@@ -89,9 +89,13 @@ DeviceQueue& DeviceQueue::of(gpu::StreamId stream) {
   if (place.load(std::memory_order_relaxed) == nullptr) {
     place.store(new DeviceQueue, std::memory_order_release);
     if (auto* trace = gpu::trace::Trace::current()) trace->set_fact("queue", "async");
-    // Behind the handlers of the queue itself, so that it runs before them: a child finds nothing in flight.
-    ::pthread_atfork([] { drain(); }, nullptr, nullptr);
-    std::atexit([] { drain(); });
+    // Behind the handlers of the first queue itself, so that it runs before them: a child finds nothing in flight.
+    static const bool registered = [] {
+      ::pthread_atfork([] { drain(); }, nullptr, nullptr);
+      std::atexit([] { drain(); });
+      return true;
+    }();
+    static_cast<void>(registered);
   }
   return *place.load(std::memory_order_relaxed);
 }
@@ -151,11 +155,9 @@ void DeviceQueue::let_run() {
 
 void DeviceQueue::drain_all() {
   if (runs_a_command) return;
-  const std::uint64_t began_ns = gpu::trace::Trace::detailed() ? gpu::trace::Trace::now_ns() : 0;
   for (const auto& place : queues) {
     if (DeviceQueue* const queue = place.load(std::memory_order_acquire)) queue->run_all();
   }
-  if (began_ns != 0) DeviceWork::took(gpu::trace::Trace::now_ns() - began_ns);
 }
 
 void DeviceQueue::drain(gpu::StreamId stream) {
@@ -163,11 +165,13 @@ void DeviceQueue::drain(gpu::StreamId stream) {
 }
 
 void DeviceQueue::run_all() {
+  const std::uint64_t began_ns = gpu::trace::Trace::detailed() ? gpu::trace::Trace::now_ns() : 0;
   {
     const std::lock_guard lock(mutex_);
     commit();
   }
   queue_.run_until_idle();
+  if (began_ns != 0) DeviceWork::took(gpu::trace::Trace::now_ns() - began_ns);
 }
 
 void DeviceQueue::report(const std::exception_ptr& error) noexcept {

@@ -65,12 +65,11 @@ class RouteScope {
   ~RouteScope() {
     if (--depth_ != 0) return;
     DeviceWork::given();
-    if (began_ns_ != 0) observer_.end(std::exchange(began_ns_, 0), asked_by_);
-    asked_by_ = {};
+    if (began_ns_ != 0) observer_.end(std::exchange(began_ns_, 0), std::exchange(asked_by_, {}));
   }
   // Of a command that was encoded for it.
   explicit RouteScope(const AskedBy& by) noexcept : RouteScope() {
-    if (depth_ == 1) asked_by_ = by;
+    if (depth_ == 1 && began_ns_ != 0) asked_by_ = by;
   }
   RouteScope(const RouteScope&) = delete;
   RouteScope& operator=(const RouteScope&) = delete;
